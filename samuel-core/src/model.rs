@@ -11,9 +11,9 @@
 
 pub use samuel_model::{
     AgentTotal, Claim, ClaimPhase, ClaimTarget, Coded, Completes, Complexity, Doing, ErrorCode, ExitReason,
-    FailureClass, Family, Groups, InvalidQuestion, InvalidTask, IterationOutcome, LiveState, Location,
-    MAX_ANSWER_CHARS, MAX_ID_CHARS, MAX_OPTION_CHARS, MAX_OPTIONS, MAX_QUESTION_CHARS, MAX_SIBLINGS,
-    MAX_TITLE_CHARS, Mark, PLAN_VERSION, ParseWordError, Plan, PlanHeader, Priority, Progress,
+    FailureClass, Family, Groups, InvalidQuestion, InvalidTask, IterationOutcome, LiveState, LiveWorker,
+    Location, MAX_ANSWER_CHARS, MAX_ID_CHARS, MAX_OPTION_CHARS, MAX_OPTIONS, MAX_QUESTION_CHARS,
+    MAX_SIBLINGS, MAX_TITLE_CHARS, Mark, PLAN_VERSION, ParseWordError, Plan, PlanHeader, Priority, Progress,
     ProgressStatus, Question, QueuePlace, QueuedWork, ReleaseReason, Remedy, Role, Scope, Severity, Source,
     Status, Task, TaskCounts, TaskId, UnknownTask, UnknownTasks, Usage, WaitingCall, commit_hash,
     did_you_mean, payload, redacted, without_credentials,

@@ -34,5 +34,5 @@ pub use samuel_state::{
 };
 pub(crate) use samuel_state::{
     FileLock, IGNORE, IGNORE_FILE, KeptLogs, RepositoryLog, Rewritten, Stores, TurnFiles, append_rotated,
-    of_iteration, prune, refused_in_discovery, unversioned_directory, write_ignore_file,
+    of_iteration, prune, refused_in_discovery, unversioned_directory, with_merges, write_ignore_file,
 };

@@ -94,7 +94,7 @@ def test_a_run_of_elsewhere_is_watched_to_its_end_and_left_alone(samuel_loop: Ma
         up(tmp_path)
         live = samuel.LiveRun(loop.project)
         with live.attach() as leaves:
-            assert (leaves.state.doing, leaves.state.task) == ("working", "1")
+            assert (leaves.state.doing, leaves.state.workers[0].task) == ("working", "1")
         assert list(leaves) == []
         watched = live.attach()
         live.pause()

@@ -57,7 +57,7 @@ async def each_verb(loop: samuel.Loop, awaited: bool) -> list[str]:
                 case samuel.Paused():
                     state = await ask("look")
                     assert state.doing == "paused"
-                    if state.iteration == 1:
+                    if state.workers[0].iteration == 1:
                         await ask("steer", "mind the gap")
                         await ask("resume", "and go")
                     else:

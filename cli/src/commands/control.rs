@@ -92,11 +92,7 @@ pub(crate) fn attach(project: &Project, global: &Global, host: &Host) -> Result<
         true => Show::Json,
         false => Show::lines(host, project.root()),
     };
-    show.say(&format!(
-        "attached to run {}, which {}; Ctrl-C leaves it alone",
-        safe(&state.run),
-        does(&state)
-    ));
+    show.say(&format!("attached to run {}: {}; Ctrl-C leaves it alone", safe(&state.run), does(&state)));
     let watched = block_on_and_wait(watch(attached, &mut show), LEAVING)?;
     match watched? {
         Watched::Left => Ok(Reply::new(json!({ "run": state.run, "left": true }), "left; the run goes on\n")),

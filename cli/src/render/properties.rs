@@ -15,8 +15,8 @@ use samuel_core::{
     },
     hook::{ChainMode, HookLayer, HookPoint, Kind, OnFailure, Tier},
     model::{
-        AgentTotal, Claim, ClaimPhase, ErrorCode, ExitReason, LiveState, Location, Plan, Progress, Question,
-        Status, Task, TaskCounts, TaskId, Usage, WaitingCall, payload::Turn,
+        AgentTotal, Claim, ClaimPhase, Doing, ErrorCode, ExitReason, LiveState, LiveWorker, Location, Plan,
+        Progress, Question, Status, Task, TaskCounts, TaskId, Usage, WaitingCall, payload::Turn,
     },
     plan::{TaskFilter, TaskList, WorkRemedy},
     project::{
@@ -146,17 +146,25 @@ fn status(text: &str) -> ProjectStatus {
         unmerged: vec![text.to_owned()],
         progress: Progress::default(),
         agents: vec![AgentTotal { agent: text.to_owned(), usage: Usage::default() }],
-        call: Some(Called {
+        calls: vec![Called {
             run_id: text.to_owned(),
+            worker: Some(1),
             iteration: 1,
             turn: Turn::Main,
             agent: text.to_owned(),
             model: Some(text.to_owned()),
             why: text.to_owned(),
-        }),
+        }],
         running: false,
         holder: None,
         live: Some(LiveState {
+            doing: Doing::Working,
+            workers: vec![LiveWorker {
+                doing: Doing::Working,
+                task: Some(text.to_owned()),
+                title: Some(text.to_owned()),
+                ..LiveWorker::default()
+            }],
             approvals: vec![WaitingCall {
                 call: 1,
                 ability_id: text.to_owned(),

@@ -3,8 +3,8 @@
 use samuel_core::{
     history::Activity,
     model::{
-        AgentTotal, Claim, ClaimPhase, Doing, ExitReason, LiveState, Mark, ProgressStatus, Status,
-        WaitingCall,
+        AgentTotal, Claim, ClaimPhase, Doing, ExitReason, LiveState, LiveWorker, Mark, ProgressStatus,
+        Status, WaitingCall,
     },
     project::{NextStep, OpenQuestion, OtherPlan, ProjectStatus},
     text::{counted, counted_are, dollars},
@@ -65,8 +65,9 @@ pub(crate) fn status_text(
     };
     line(if at_work { "At work" } else { "Next" }, next(status, adding));
     // With lanes each has a call of its own.
-    if let Some(call) = status.call.as_ref().filter(|_| activity.lanes.is_empty()) {
-        line("Agent", format!("{}, {}", safe(&call.name()), safe(&call.why)));
+    for call in status.calls.iter().filter(|_| activity.lanes.is_empty()) {
+        let of = call.worker.map(|worker| format!("worker {worker}: ")).unwrap_or_default();
+        line("Agent", format!("{of}{}, {}", safe(&call.name()), safe(&call.why)));
     }
     if !status.only.is_empty() {
         line("Run for", format!("{}, and what they depend on", named_ids(&status.only)));
@@ -133,21 +134,35 @@ pub(crate) fn status_text(
     text
 }
 
-/// Describes what a run does.
+/// Describes what a run does, and each of its workers in an iteration.
 pub(crate) fn does(state: &LiveState) -> String {
-    let task = state.task.as_deref().map(safe);
-    match (state.doing, task) {
+    let does = match state.doing {
+        Doing::Waiting => Some("waits"),
+        Doing::Paused => Some("holds until it is resumed"),
+        Doing::Ending => Some("is about to end"),
+        Doing::Ended => Some("has ended"),
+        Doing::GettingReady if state.workers.is_empty() => Some("gets ready"),
+        _ => None,
+    };
+    let at_work: Vec<String> = state.workers.iter().filter_map(worker_does).collect();
+    match does {
+        Some(does) => does.to_owned(),
+        None if at_work.is_empty() => "is between two iterations".to_owned(),
+        None => at_work.join(", "),
+    }
+}
+
+/// Describes what a worker does in an iteration.
+fn worker_does(state: &LiveWorker) -> Option<String> {
+    let of = state.worker.map(|worker| format!("worker {worker} ")).unwrap_or_default();
+    let iteration = state.iteration;
+    match (state.doing, &state.task) {
+        (Doing::Discovering, _) => Some(format!("{of}looks for tasks (iteration {iteration})")),
         (Doing::Working, Some(task)) => {
             let title = state.title.as_deref().map(safe).unwrap_or_default();
-            format!("works on {task} {title} (iteration {})", state.iteration)
+            Some(format!("{of}works on {} {title} (iteration {iteration})", safe(task)))
         }
-        (Doing::Discovering, _) => format!("looks for tasks (iteration {})", state.iteration),
-        (Doing::Waiting, _) => "waits".to_owned(),
-        (Doing::Paused, _) => "holds until it is resumed".to_owned(),
-        (Doing::Ending, _) => "is about to end".to_owned(),
-        (Doing::Ended, _) => "has ended".to_owned(),
-        (Doing::GettingReady, _) if state.iteration == 0 => "gets ready".to_owned(),
-        _ => "is between two iterations".to_owned(),
+        _ => None,
     }
 }
 

@@ -47,7 +47,7 @@ fn without_a_loop_each_verb_says_so_and_what_to_do() {
 fn a_loop_is_paused_steered_resumed_watched_and_ended_from_another_terminal() {
     let (bench, mut run) = at_work();
     let mut watcher = bench.spawn(&["run", "attach"]);
-    watcher.wait_for("which works on 1 First (iteration 1)");
+    watcher.wait_for(": works on 1 First (iteration 1)");
     let paused = bench.ok(&["run", "pause"]);
     assert!(paused.stdout.contains("holds before its next iteration"), "{paused:?}");
     bench.write("go-1", "");
@@ -95,7 +95,7 @@ fn who_watches_a_loop_that_is_killed_is_told_that_it_is_gone() {
     let (bench, run) = at_work();
     let attach = &mut bench.command_below("exec \"$0\" \"$@\" 2>&1", &["run", "attach"]);
     let mut watcher = Beside::of(attach);
-    watcher.wait_for("which works on 1 First");
+    watcher.wait_for(": works on 1 First");
     run.signal(Signal::KILL);
     let told = watcher.wait_for("error: ");
     assert!(told.starts_with("error: the loop of run ") && told.ends_with(" is gone"), "{told}");

@@ -130,7 +130,7 @@ fn the_status_names_the_discovery_and_the_call_that_are_under_way() {
         &bench.ok(&["run", "status"]).stdout,
         &["At work    looking for tasks\n", "Agent      command, the configured agent\n"],
     );
-    let call = bench.ok(&["run", "status", "--json"]).json()["data"]["call"].clone();
+    let call = bench.ok(&["run", "status", "--json"]).json()["data"]["calls"][0].clone();
     assert_eq!((&call["agent"], &call["iteration"]), (&"command".into(), &1.into()), "{call}");
     running.signal(rustix::process::Signal::KILL);
     running.child.wait().unwrap();

@@ -21,6 +21,9 @@ pub(super) struct Agents {
     pub(super) now: Timestamp,
     /// What the last call was chosen to have.
     pub(super) last: Option<Choice>,
+    /// The agent of the call that began last; `None` from the choice of an agent to the beginning of its call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) called: Option<String>,
     /// Whether the call that ended last leaves its work to another agent.
     pub(super) passes_on: bool,
     /// What each consumed, by name.
@@ -49,6 +52,13 @@ impl Agents {
     /// Returns what each agent consumed, by name.
     pub(super) fn usage(&self) -> Vec<AgentTotal> {
         listed(self.usage.clone())
+    }
+
+    /// Returns what all agents consumed.
+    pub(super) fn total(&self) -> Usage {
+        let mut total = Usage::default();
+        self.usage.values().for_each(|usage| total += *usage);
+        total
     }
 
     /// Returns what each agent consumed in all runs of the plan, by name.
@@ -85,6 +95,7 @@ impl Core {
     /// Chooses the agent of a turn. One after the main turn has that of the main turn, as long as it
     /// can work.
     pub(super) fn choose_agent(&mut self, turn: Turn, iteration: Option<&Iteration>) -> Choice {
+        self.agents.called = None;
         let last = self.agents.last.clone();
         let is_in = |choice: &Choice| !self.agents.out.contains_key(&choice.agent);
         if let Some(last) = last.filter(|last| turn != Turn::Main && is_in(last)) {
@@ -109,6 +120,12 @@ impl Core {
             failures: failures.unwrap_or_default(),
         };
         self.setup.routing.choose(&self.setup.agent, situation, &self.agents.out, self.agents.now)
+    }
+
+    /// Returns the agent of the call under way, or else the one that was chosen last.
+    pub(super) fn agent_at_work(&self) -> String {
+        let chosen = || self.agents.last.as_ref().map(|last| last.agent.clone());
+        self.agents.called.clone().or_else(chosen).unwrap_or_else(|| self.setup.agent.clone())
     }
 
     /// Returns the choice behind a call; that of a handler wins.
@@ -193,6 +210,13 @@ impl Machine {
     /// Returns what each agent consumed in all runs of the plan, by name.
     pub fn usage_of_plan(&self) -> Vec<AgentTotal> {
         listed(self.core.agents.usage_of_plan())
+    }
+
+    /// Returns what each agent consumed in the run, with the call under way.
+    pub fn used_by_agent(&self) -> BTreeMap<String, Usage> {
+        let mut agents = self.core.agents.clone();
+        agents.count(&self.core.agent_at_work(), self.core.spending.call_usage);
+        agents.usage
     }
 
     /// Returns the agent of the call that was made last, or is about to be made.

@@ -146,14 +146,13 @@ impl Machine {
     }
 
     /// Counts the total usage of the run at the time of an interruption. The total is
-    /// higher than the usage of the calls whose end the run saw.
-    pub fn count_used(&mut self, used: Usage) {
+    /// higher than the usage of the calls whose end the run saw. `called` is the agent of the last call, if it is known.
+    pub fn count_used(&mut self, used: Usage, called: Option<String>) {
         let lost = used.beyond(&self.core.counters.usage);
         self.core.spending.call_usage = Usage::default();
         // Of the calls whose end is unknown, the last one accounts for most of the usage.
-        let agent =
-            self.core.agents.last.as_ref().map_or(self.core.setup.agent.clone(), |last| last.agent.clone());
-        self.core.agents.count(&agent, lost);
+        let agent = called.unwrap_or_else(|| self.core.agent_at_work());
+        self.core.agents.count(&agent, used.beyond(&self.core.agents.total()));
         self.core.count_usage(self.state.iteration_mut(), lost);
     }
 

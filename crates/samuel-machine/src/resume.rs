@@ -12,12 +12,14 @@ use super::{
 use crate::event::IterationFailure;
 
 impl Machine {
-    /// Takes over what other lanes of the run did before it was interrupted: what they consumed, which the plan has, how
-    /// many of their iterations failed and how many of these were cut off, how many failed with each task in whichever
-    /// lane, and the tasks that are completed since their work has landed or a person said so.
+    /// Takes over what other lanes of the run did before it was interrupted: what they consumed, which the plan has, what
+    /// each of their agents consumed, how many of their iterations failed and how many of these were cut off, how many
+    /// failed with each task in whichever lane, and the tasks that are completed since their work has landed or a person
+    /// said so.
     pub fn take_over(
         &mut self,
         usage: Usage,
+        agents: &BTreeMap<String, Usage>,
         [failed, cut_off]: [u32; 2],
         attempts: &BTreeMap<TaskId, u32>,
         completed: Vec<TaskId>,
@@ -27,8 +29,9 @@ impl Machine {
         core.counters.failed = core.counters.failed.saturating_add(failed);
         core.counters.interrupted = core.counters.interrupted.saturating_add(cut_off);
         core.counters.completed = completed;
-        let agent = core.agents.last.as_ref().map_or(&core.setup.agent, |last| &last.agent).clone();
-        core.agents.count(&agent, usage);
+        for (agent, usage) in agents {
+            core.agents.count(agent, *usage);
+        }
         for (task, attempts) in attempts {
             core.guards.tried_in_lanes(task.clone(), *attempts);
         }

@@ -72,6 +72,7 @@ impl Core {
         let (iteration, turn) = (self.counters.iterations, owner.turn());
         let choice = self.called(&input.agent);
         let (model, why) = (choice.model.clone(), choice.why.clone());
+        self.agents.called = Some(input.agent.clone());
         self.emit(Event::AgentStarted { iteration, turn, agent: input.agent.clone(), model, why });
         let task = owner.iteration().and_then(|iteration| iteration.task.clone());
         let BeforeAgentInvokeInput { agent, prompt, env, env_names, sandbox, mut extensions, .. } = *input;

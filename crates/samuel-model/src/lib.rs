@@ -57,7 +57,7 @@ pub use graph::cycles;
 pub use groups::Groups;
 pub use groups::settle;
 pub use hook_status::{BreakClass, HookStatus};
-pub use live::{Doing, LiveState, QueuedWork, WaitingCall};
+pub use live::{Doing, LiveState, LiveWorker, QueuedWork, WaitingCall};
 pub use mark::Mark;
 pub use outcome::{ExitReason, FailureClass};
 pub use plan::{PLAN_VERSION, Plan, PlanHeader, Progress, ProgressStatus, did_you_mean};

@@ -16,12 +16,8 @@ pub struct LiveState {
     pub run: String,
     /// What it does.
     pub doing: Doing,
-    /// The iteration under way, else the last one; 0 before the first.
-    pub iteration: u32,
-    /// The task of that iteration; nothing where it looks for tasks, and between iterations.
-    pub task: Option<String>,
-    /// The title of the task.
-    pub title: Option<String>,
+    /// What each of its workers does, in their order; a run without workers has one. Empty before the first iteration.
+    pub workers: Vec<LiveWorker>,
     /// The tool calls that wait for a person to approve them.
     pub approvals: Vec<WaitingCall>,
     /// Until when it waits, where that is known.
@@ -32,6 +28,22 @@ pub struct LiveState {
     pub held: Option<String>,
     /// The branch that work lands on, in a run with lanes.
     pub into: Option<String>,
+}
+
+/// What a worker of a run does now.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LiveWorker {
+    /// The worker, from 1; nothing in a run without workers.
+    pub worker: Option<u32>,
+    /// What it does.
+    pub doing: Doing,
+    /// The iteration under way, else the last one.
+    pub iteration: u32,
+    /// The task of that iteration; nothing where it looks for tasks, and between iterations.
+    pub task: Option<String>,
+    /// The title of the task.
+    pub title: Option<String>,
 }
 
 /// Work that waits to be landed.

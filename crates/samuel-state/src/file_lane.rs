@@ -32,17 +32,9 @@ impl LaneStore for FileStore {
         let _lock = self.lock_shared()?;
         let Some(record) = self.journal().last_checkpoint()? else { return Ok(None) };
         let JournalEntry::Checkpoint(checkpoint) = record.entry else { return Ok(None) };
-        let (mut used, mut called, mut begun, mut books) = (None, None, None, None);
-        for later in self.journal().since(record.seq)? {
-            match later.entry {
-                JournalEntry::Used(newer) => used = Some(newer.usage),
-                JournalEntry::Called(newer) => called = Some(newer),
-                JournalEntry::Begun(newer) => begun = Some(newer),
-                JournalEntry::Books(newer) => books = Some(newer),
-                _ => {}
-            }
-        }
-        Ok(Some(SavedRun { checkpoint, seq: record.seq, used, called, begun, books }))
+        let mut saved = SavedRun::of(checkpoint, record.seq);
+        self.journal().since(record.seq)?.into_iter().for_each(|later| saved.follow(later.entry));
+        Ok(Some(saved))
     }
 
     fn kept_checkpoint(&self) -> Result<KeptCheckpoint, StateError> {

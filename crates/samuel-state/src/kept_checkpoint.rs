@@ -222,6 +222,7 @@ mod tests {
             scope: Scope::All,
             agents: Vec::new(),
             begun: None,
+            calls: Vec::new(),
         }
     }
 

@@ -11,10 +11,9 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use super::{
-    Artifact, Begun, Called, Checkpoint, Holder, KeptCheckpoint, LaneBooks, Note, RecordChunk, RecordPart,
-    RecordPlace, RunDir, StateError, SupervisorProcess, Watch,
+    Artifact, Begun, Called, Checkpoint, Holder, JournalEntry, KeptCheckpoint, LaneBooks, Note, RecordChunk,
+    RecordPart, RecordPlace, RunDir, StateError, SupervisorProcess, Used, Watch,
 };
-use samuel_model::Usage;
 
 /// Keeps what one machine needs to carry on.
 pub trait LaneStore: fmt::Debug + Send + Sync {
@@ -136,13 +135,14 @@ pub trait LoopLock: fmt::Debug + Send + Sync {
 pub struct SavedRun {
     /// What it saved.
     pub checkpoint: Checkpoint,
+    /// The run that noted anything last: the one that saved the checkpoint, or one that continues it and saved nothing yet.
+    pub run_id: String,
     /// The number of the note.
     pub seq: u64,
     /// What it had consumed in all when it noted that last, after the checkpoint.
-    pub used: Option<Usage>,
-    /// The call of the agent that it noted last, after the checkpoint: the one that is under way, as
-    /// long as the run is at work.
-    pub called: Option<Called>,
+    pub used: Option<Used>,
+    /// The call of the agent that each worker made last: those that are under way, as long as the run is at work.
+    pub calls: Vec<Called>,
     /// What had begun over all of its lanes when one of them noted that last, after the checkpoint.
     pub begun: Option<Begun>,
     /// What its lanes had done when one of them noted that last, after the checkpoint.
@@ -150,6 +150,36 @@ pub struct SavedRun {
 }
 
 impl SavedRun {
+    /// Returns what a checkpoint tells, without later notes.
+    pub fn of(checkpoint: Checkpoint, seq: u64) -> Self {
+        let (run_id, calls) = (checkpoint.run_id.clone(), checkpoint.calls.clone());
+        Self { checkpoint, run_id, seq, used: None, calls, begun: None, books: None }
+    }
+
+    /// Takes in a later entry of the journal.
+    pub(crate) fn follow(&mut self, later: JournalEntry) {
+        match &later {
+            JournalEntry::Used(Used { run_id, .. })
+            | JournalEntry::Called(Called { run_id, .. })
+            | JournalEntry::Books(LaneBooks { run_id, .. }) => self.run_id.clone_from(run_id),
+            _ => {}
+        }
+        match later {
+            JournalEntry::Used(used) => self.used = Some(used),
+            JournalEntry::Called(called) => {
+                self.calls.retain(|other| other.worker != called.worker);
+                self.calls.push(called);
+            }
+            JournalEntry::Begun(begun) => self.begun = Some(begun),
+            JournalEntry::Books(books) => {
+                self.calls.retain(Called::is_of_first);
+                self.calls.extend(books.calls.iter().cloned());
+                self.books = Some(books);
+            }
+            _ => {}
+        }
+    }
+
     /// Returns what had begun when that was noted last, by a lane or with the checkpoint; of each figure the greater one.
     pub fn last_begun(&self) -> Option<Begun> {
         match (self.begun, self.checkpoint.begun) {

@@ -107,7 +107,7 @@ pub use hook_log::{HookLog, HookLogFilter, HookLogLine};
 pub(crate) use journal::MAX_REVISION;
 pub use journal::{
     Begun, Called, Checkpoint, JournalEntry, JournalRecord, LaneBooks, MAX_RECORD_BYTES, Note, NotedEvent,
-    RunEnd, SupervisorProcess, SupervisorRole, Used, WorkTreeId,
+    RecordedMerge, RunEnd, SupervisorProcess, SupervisorRole, Used, WorkTreeId, with_merges,
 };
 pub use kept::{KeptPlan, KeptPlans};
 pub use kept_checkpoint::KeptCheckpoint;

@@ -75,16 +75,10 @@ impl LaneStore for MemoryLane {
         for record in &self.notes().records {
             match (&record.entry, &mut saved) {
                 (JournalEntry::Checkpoint(checkpoint), saved) => {
-                    let checkpoint = checkpoint.clone();
-                    let seq = record.seq;
-                    let (used, called, begun, books) = (None, None, None, None);
-                    *saved = Some(SavedRun { checkpoint, seq, used, called, begun, books });
+                    *saved = Some(SavedRun::of(checkpoint.clone(), record.seq));
                 }
-                (JournalEntry::Used(newer), Some(saved)) => saved.used = Some(newer.usage),
-                (JournalEntry::Called(newer), Some(saved)) => saved.called = Some(newer.clone()),
-                (JournalEntry::Begun(newer), Some(saved)) => saved.begun = Some(*newer),
-                (JournalEntry::Books(newer), Some(saved)) => saved.books = Some(newer.clone()),
-                _ => {}
+                (later, Some(saved)) => saved.follow(later.clone()),
+                (_, None) => {}
             }
         }
         Ok(saved)

@@ -19,8 +19,8 @@ use crate::{
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
     model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, Task, TaskId, Usage, payload::Mode},
     state::{
-        Actor, Begun, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten, LoadedPlan,
-        Mutation, Note, PlanStore, SavedRun, StateError,
+        Actor, Begun, Called, JournalEntry, JournalRecord, KeptCheckpoint, LaneStore, LastWritten,
+        LoadedPlan, Mutation, Note, PlanStore, SavedRun, StateError, Used,
     },
 };
 
@@ -103,7 +103,9 @@ struct LastSaved {
     seq: u64,
     of_run: Option<OfRun>,
     /// What the run had consumed in all when it noted that after it.
-    used: Option<Usage>,
+    used: Option<Used>,
+    /// The agent of the call that the first lane noted last after it.
+    called: Option<String>,
     /// What had begun by then, or when a lane noted that after it.
     begun: Option<Begun>,
     /// The books of its lanes when one of them noted these after it.
@@ -152,8 +154,7 @@ impl Run {
             None if has_run(plan) && last.seq == 0 && !tells_of_loop(&since.records) => Some(Lost::All),
             lost => lost,
         };
-        let is_replaced =
-            since.records.iter().any(|record| matches!(record.entry, JournalEntry::Imported { .. }));
+        let is_replaced = since.records.iter().any(JournalRecord::is_import);
         let (untold, since) = (untold.as_ref().unwrap_or(&since), &since.records);
         let on_branch = saved.as_ref().and_then(|saved| saved.on_branch.clone());
         let on_branch = on_branch.filter(|_| is_whole).and_then(|on| on.after(since, plan));
@@ -169,6 +170,9 @@ impl Run {
                 };
                 let mut cut_off = Vec::new();
                 if let Some(books) = &mut books {
+                    if let Some(used) = &last.used {
+                        books.used_since(used);
+                    }
                     books.landed_since(since);
                     books.hold_against(plan);
                     books.forget_reset(&untold.records);
@@ -191,9 +195,9 @@ impl Run {
                 };
                 if is_whole {
                     // A lane may have written the one down and not yet the other.
-                    let mut used = last.used.unwrap_or_else(|| machine.used());
+                    let mut used = last.used.map_or_else(|| machine.used(), |used| used.usage);
                     used += books.as_ref().map(KeptBooks::used).unwrap_or_default().beyond(&used);
-                    machine.count_used(used);
+                    machine.count_used(used, last.called);
                     first = Input::Resume {
                         completed: all_completed(&untold.records, plan, completed),
                         skipped: all_skipped(&untold.records, plan, skipped.as_deref()),
@@ -229,7 +233,11 @@ impl Run {
                     machine.doubt(all_completed(&[], plan, Some(Vec::new())));
                 }
                 let mut books = None;
-                if let Some(earlier) = earlier {
+                if let Some(mut earlier) = earlier {
+                    // For the plan, what the agents of all lanes consumed counts.
+                    if let Some(books) = &earlier.books {
+                        books.hand_over(&mut earlier.machine);
+                    }
                     let edited = written != LastWritten::Same;
                     machine.succeed(&earlier.machine, edited || outdates_check(untold));
                     books = earlier.books.map(KeptBooks::of_earlier_run);
@@ -290,7 +298,7 @@ impl Run {
         }
         // From then on they are not under way any more, and each ends once.
         let books = begin.books.filter(|_| !cut_off.is_empty());
-        let books = books.and_then(|books| books.noted(begin.resumed.unwrap_or_default()));
+        let books = books.and_then(|books| books.noted(begin.resumed.unwrap_or_default(), Vec::new()));
         let (store, lane) = (Arc::clone(&self.frozen.store), Arc::clone(&self.frozen.lane));
         let counted = blocking(move || {
             for (iteration, mode, usage) in commits {
@@ -441,7 +449,8 @@ pub(super) fn last_control_record(lane: &dyn LaneStore) -> Result<ControlRecord,
 fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, StateError> {
     let Some((run, lost, is_kept)) = saved_last(lane)? else { return Ok(LastSaved::default()) };
     let begun = run.last_begun();
-    let SavedRun { checkpoint, seq, used, books, .. } = run;
+    let SavedRun { checkpoint, run_id, seq, used, calls, books, .. } = run;
+    let called = calls.into_iter().find(Called::is_of_first).map(|called| called.agent);
     // A checkpoint of another version is no use; the plan itself is.
     let saved: Option<Saved> = serde_json::from_value(checkpoint.state).ok();
     let seq = match saved.as_ref().and_then(|saved| saved.known) {
@@ -456,17 +465,14 @@ fn last_saved(store: &dyn PlanStore, lane: &dyn LaneStore) -> Result<LastSaved, 
         // Nothing says which of these the plan has.
         books.forget_open();
     }
-    let (of_run, books) = (saved.map(|saved| (checkpoint.run_id, saved)), books.and_then(KeptBooks::read));
-    Ok(LastSaved { seq, of_run, used, begun, books, lost })
+    let (of_run, books) = (saved.map(|saved| (run_id, saved)), books.and_then(KeptBooks::read));
+    Ok(LastSaved { seq, of_run, used, called, begun, books, lost })
 }
 
 /// Returns what was saved last, what is not told of what may have happened since, and
 /// whether it comes from what is kept outside of the work tree.
 fn saved_last(lane: &dyn LaneStore) -> Result<Option<(SavedRun, Option<Lost>, bool)>, StateError> {
-    let kept = |checkpoint, lost| {
-        let run = SavedRun { checkpoint, seq: 0, used: None, called: None, begun: None, books: None };
-        Ok(Some((run, lost, true)))
-    };
+    let kept = |checkpoint, lost| Ok(Some((SavedRun::of(checkpoint, 0), lost, true)));
     let lost = match lane.kept_checkpoint()? {
         KeptCheckpoint::Beside(checkpoint) => return kept(checkpoint, Some(Lost::SinceSaved)),
         KeptCheckpoint::Next(checkpoint) => return kept(checkpoint, None),

@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::Value;
 use tokio::{sync::watch, task::JoinHandle};
 
 use super::{error::described, services::Services};
@@ -56,16 +57,31 @@ impl Consumed {
 }
 
 impl Services {
-    /// Writes down a call of the agent, where an event tells of one that begins.
+    /// Writes down a call of the agent, where an event tells of one that begins. That of a worker ends with its event.
     pub(super) async fn note_call(self: &Arc<Self>, event: &Event) {
-        let Event::AgentStarted { iteration, turn, agent, model, why } = event else { return };
+        let lane = self.in_lane.as_ref();
+        let Event::AgentStarted { iteration, turn, agent, model, why } = event else {
+            if let Some(lane) = lane.filter(|_| matches!(event, Event::AgentFinished { .. })) {
+                lane.shared.calls_agent(lane.number, None);
+            }
+            return;
+        };
         let called = Called {
             run_id: self.run_id.to_string(),
+            worker: lane.map(|lane| lane.number),
             iteration: *iteration,
             turn: *turn,
             agent: agent.clone(),
             model: model.clone(),
             why: why.clone(),
+        };
+        // Books that are written meanwhile have it, or come before.
+        let _writing = match lane {
+            Some(lane) => {
+                lane.shared.calls_agent(lane.number, Some(called.clone()));
+                Some(lane.shared.beginnings.to_write().await)
+            }
+            None => None,
         };
         let noted = self.blocking(move |services| services.lane.note(Note::Called(called))).await;
         if let Err(error) = noted.and_then(|noted| noted) {
@@ -74,20 +90,16 @@ impl Services {
     }
 
     async fn note_used(self: &Arc<Self>, usage: Usage) {
-        if let Some(lane) = &self.in_lane {
-            // Of an iteration that is cut off, its task pays what it consumed.
-            lane.write_used(self).await;
-        }
+        let run_id = self.run_id.to_string();
         // Each lane writes what all have consumed: as of now, so that nothing older comes behind what is newer.
-        let (usage, _writing) = match &self.in_lane {
+        let (used, _writing) = match &self.in_lane {
             Some(lane) => {
-                let (used, writing) = lane.used_to_write().await;
+                let (used, writing) = lane.used_to_write(run_id).await;
                 (used, Some(writing))
             }
-            None => (usage, None),
+            None => (Used { run_id, usage, workers: Value::Null }, None),
         };
-        let run_id = self.run_id.to_string();
-        let noted = self.blocking(move |services| services.lane.note(Note::Used(Used { run_id, usage })));
+        let noted = self.blocking(move |services| services.lane.note(Note::Used(used)));
         if let Err(error) = noted.await.and_then(|noted| noted) {
             self.warn(format!("what the agent consumed could not be saved: {}", described(&error)));
         }

@@ -27,7 +27,7 @@ use super::{
     follow::Follower,
     handle::EndSignal,
     in_clone::refusal,
-    lanes::{CutOff, KeptBooks},
+    lanes::{CutOff, KeptBooks, together},
     plan_effects::{change, look_and_load, mutate},
     record::{Recorder, Steps, has_arguments},
     services::Services,
@@ -132,7 +132,7 @@ impl Driver {
         tokio::pin!(wall_clock);
         let mut time_is_up = false;
         let mut noted = self.machine.used();
-        let mut consumed = Consumed::begin(&self.services, self.used_by_all(noted));
+        let mut consumed = Consumed::begin(&self.services, self.used_by_all());
         let hook_log = self.services.begin_hook_log();
         loop {
             next = without_secrets(next, &self.services.secrets);
@@ -167,7 +167,7 @@ impl Driver {
             let used = self.machine.used();
             if used != noted {
                 noted = used;
-                let used = self.used_by_all(used);
+                let used = self.used_by_all();
                 // The leader saves what all have used, and no other lane anything.
                 if !is_saved || !self.leads() {
                     consumed.note(used).await;
@@ -213,10 +213,10 @@ impl Driver {
     }
 
     /// Takes down what was consumed here, and returns what was consumed in all lanes.
-    fn used_by_all(&self, used: Usage) -> Usage {
+    fn used_by_all(&self) -> Usage {
         match &self.services.in_lane {
-            Some(lane) => lane.shared.used_in(lane.number, used),
-            None => used,
+            Some(lane) => lane.shared.used_in(lane.number, &self.machine),
+            None => self.machine.used(),
         }
     }
 
@@ -551,9 +551,8 @@ impl Driver {
             }
             None => (self.begun(), None),
         };
-        let used = self.machine.used();
         let books = self.services.in_lane.as_ref().map(|lane| {
-            lane.shared.used_in(lane.number, used);
+            lane.shared.used_in(lane.number, &self.machine);
             lane.shared.kept_with_leader()
         });
         let mut saved = Saved {
@@ -621,9 +620,14 @@ impl Driver {
             None => end,
         });
         let (run_id, scope) = (run_id.to_owned(), saved.machine.scope().clone());
-        let agents = saved.machine.usage_of_plan();
+        let mut agents = saved.machine.usage_of_plan();
+        if let Some(books) = &saved.books {
+            agents = together(&agents, books.agents_of_others());
+        }
         let begun = Some(begun);
-        let note = Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents, begun });
+        let calls = self.services.in_lane.as_ref().map(|lane| lane.shared.calls()).unwrap_or_default();
+        let note =
+            Note::Checkpoint(Checkpoint { run_id, state, waits_until, end, scope, agents, begun, calls });
         self.services.blocking(move |services| services.lane.note(note)).await?
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     model::{ClaimTarget, Groups, Plan, Role, Status, Task, TaskId, payload::Actor},
     state::{
         CaughtUp, Edit, JournalEntry, JournalPart, JournalRecord, LoopLock, Mutation, ProgressKind,
-        StateError, TaskChange,
+        StateError, TaskChange, with_merges,
     },
 };
 
@@ -200,7 +200,7 @@ impl Follower {
 
     /// Returns what the machine has to know of a record.
     fn told_by(&self, record: &JournalRecord) -> Vec<Input> {
-        if matches!(record.entry, JournalEntry::Imported { .. }) {
+        if record.is_import() {
             return vec![Input::Unheard];
         }
         let others_at_work = self.others_are_at_work();
@@ -445,9 +445,8 @@ pub(super) fn landed_in(records: &[JournalRecord]) -> HashSet<TaskId> {
 /// Says whether the journal tells of something that a check does not cover which was made
 /// before that.
 pub(super) fn outdates_check(journal: &JournalPart) -> bool {
-    let is_import = |record: &JournalRecord| matches!(record.entry, JournalEntry::Imported { .. });
-    journal.has_gap
-        || journal.records.iter().any(|record| !completions(record).is_empty() || is_import(record))
+    let outdates = |record: &JournalRecord| !completions(record).is_empty() || record.is_import();
+    journal.has_gap || journal.records.iter().any(outdates)
 }
 
 /// Says whether records hold the commit of an iteration; with lanes there may be others.
@@ -467,19 +466,20 @@ pub(super) fn began_in(records: &[JournalRecord]) -> bool {
 
 /// Says whether tasks are claimed, as records say.
 pub(super) fn has_claims_in(records: &[JournalRecord]) -> bool {
-    let (mut claimed, mut moving) = (HashSet::new(), Vec::new());
-    for record in records {
+    let mut claimed: HashSet<&TaskId> = HashSet::new();
+    for (record, merge) in with_merges(records) {
         match &record.entry {
             JournalEntry::Imported { .. } => claimed.clear(),
-            JournalEntry::Mutation { mutation, .. } => match mutation {
-                Mutation::Claim { task, .. } => claimed.extend(task.task()),
-                Mutation::Release { task, .. } => claimed.retain(|claimed| Some(*claimed) != task.task()),
-                Mutation::Landing { claims, .. } => moving = claims.iter().map(|claim| &claim.task).collect(),
-                Mutation::Land { .. } => claimed.retain(|claimed| !moving.contains(claimed)),
-                _ => {}
-            },
+            JournalEntry::Mutation { mutation: Mutation::Claim { task, .. }, .. } => {
+                claimed.extend(task.task());
+            }
+            JournalEntry::Mutation { mutation: Mutation::Release { task, .. }, .. } => {
+                claimed.retain(|claimed| Some(*claimed) != task.task());
+            }
             _ => {}
         }
+        let merged = merge.map(|merge| merge.claims).unwrap_or_default();
+        claimed.retain(|claimed| !merged.iter().any(|claim| claim.task == **claimed));
     }
     !claimed.is_empty()
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::{
     event::{Event, EventRecord},
-    model::{Doing, LiveState, WaitingCall, payload::Mode},
+    model::{Doing, LiveState, LiveWorker, WaitingCall, payload::Mode},
 };
 
 /// Who holds until somebody lets it go on: the loop, as its events tell, and lanes whose holds no event tells.
@@ -51,16 +51,32 @@ pub(super) fn follow(live: &mut LiveState, holds: &mut Holds, record: &EventReco
     holds.take(&record.event);
     match &record.event {
         Event::IterationStarted { iteration, mode, task } => {
-            live.iteration = *iteration;
-            live.task = task.as_ref().map(|task| task.id.clone());
-            live.title = task.as_ref().map(|task| task.title.clone());
-            does(live, if *mode == Mode::Discovery { Doing::Discovering } else { Doing::Working }, None);
+            let doing = if *mode == Mode::Discovery { Doing::Discovering } else { Doing::Working };
+            live.workers.retain(|other| other.worker != record.lane);
+            live.workers.push(LiveWorker {
+                worker: record.lane,
+                doing,
+                iteration: *iteration,
+                task: task.as_ref().map(|task| task.id.clone()),
+                title: task.as_ref().map(|task| task.title.clone()),
+            });
+            live.workers.sort_by_key(|worker| worker.worker);
+            does(live, doing, None);
         }
-        // Another lane's may be under way.
-        Event::IterationFinished { iteration, .. } if *iteration == live.iteration => {
-            (live.task, live.title) = (None, None);
+        Event::IterationFinished { iteration, .. } => {
+            let ended = live.workers.iter_mut().find(|worker| worker.worker == record.lane);
+            if let Some(worker) = ended.filter(|worker| worker.iteration == *iteration) {
+                (worker.doing, worker.task, worker.title) = (Doing::GettingReady, None, None);
+            }
+            let mut doing = live.workers.iter().map(|worker| worker.doing);
+            let at_work = doing.find(|doing| *doing != Doing::GettingReady);
             // What other lanes bring to an end does not end a hold.
-            does(live, if holds.of_run { Doing::Paused } else { Doing::GettingReady }, None);
+            let is_at_work = matches!(live.doing, Doing::Working | Doing::Discovering);
+            match at_work {
+                None => does(live, if holds.of_run { Doing::Paused } else { Doing::GettingReady }, None),
+                Some(doing) if is_at_work => live.doing = doing,
+                Some(_) => {}
+            }
         }
         Event::Waiting { until, .. } if !holds.of_run => does(live, Doing::Waiting, *until),
         Event::ApprovalAsked { call, ability_id, input, reason, .. } => live.approvals.push(WaitingCall {
@@ -124,11 +140,31 @@ mod tests {
     }
 
     #[test]
+    fn each_worker_has_its_own_iteration() {
+        let (mut live, mut holds) = (LiveState::default(), Holds::default());
+        let discovers = Event::IterationStarted { iteration: 3, mode: Mode::Discovery, task: None };
+        for (lane, event) in [(2, begins(1)), (1, begins(2)), (2, finished(1)), (3, discovers)] {
+            follow(&mut live, &mut holds, &told(Some(lane), event));
+        }
+        let workers = |live: &LiveState| -> Vec<_> {
+            live.workers.iter().map(|worker| (worker.worker, worker.iteration, worker.doing)).collect()
+        };
+        let ready = (Some(2), 1, Doing::GettingReady);
+        let looks = (Some(3), 3, Doing::Discovering);
+        assert_eq!(workers(&live), [(Some(1), 2, Doing::Working), ready, looks]);
+        // An end that is not that of its iteration is of an earlier run.
+        follow(&mut live, &mut holds, &told(Some(3), finished(9)));
+        follow(&mut live, &mut holds, &told(Some(1), finished(2)));
+        assert_eq!(workers(&live), [(Some(1), 2, Doing::GettingReady), ready, looks]);
+        assert_eq!(live.doing, Doing::Discovering);
+    }
+
+    #[test]
     fn what_a_run_does_follows_from_its_events() {
         let (mut live, mut holds) = (LiveState::default(), Holds::default());
         let mut after = |event| {
             follow(&mut live, &mut holds, &told(None, event));
-            (live.doing, live.iteration)
+            (live.doing, live.workers.last().map_or(0, |worker| worker.iteration))
         };
         assert_eq!(after(begins(3)), (Doing::Working, 3));
         assert_eq!(after(Event::Paused), (Doing::Paused, 3));

@@ -1,14 +1,21 @@
 //! What the last runs cost, where they failed, and what the one that is under way does.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashSet},
+};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Eta, History, HistoryError, LogEntry, event_line, fold::event_ref, run_history::EventRef};
+use super::{
+    Eta, History, HistoryError, IterationHistory, RunHistory,
+    fold::{Fold, MAX_AGENTS},
+    run_history::EventRef,
+};
 use crate::{
     event::Event,
-    model::{Groups, IterationOutcome, Plan, Task, TaskId, Usage, payload::Mode, with_model},
+    model::{Groups, IterationOutcome, Plan, Task, TaskId, Usage, payload::Mode},
     project::ProjectStatus,
     state::StateError,
 };
@@ -19,9 +26,8 @@ pub(super) const MAX_RUNS: usize = 20;
 pub(super) const MAX_BYTES: u64 = 128 << 20;
 /// How many failures are told, the last ones.
 const MAX_FAILURES: usize = 5;
-/// How many tasks and agents have figures of their own, the first that are met: a forged record names any number.
+/// How many tasks have figures of their own, the first that are met: a forged record names any number.
 const MAX_TASKS: usize = 50_000;
-const MAX_AGENTS: usize = 1_000;
 /// What is read of the records.
 const WANTED: &[&str] = &[
     "run_started",
@@ -128,6 +134,22 @@ pub struct AgentShare {
     pub usage: Usage,
 }
 
+impl AgentShare {
+    /// Adds it to the shares of all agents, unless it is one of more than are counted. Returns whether it is counted.
+    pub(super) fn add_to(self, agents: &mut BTreeMap<String, Self>) -> bool {
+        if let Some(known) = agents.get_mut(&self.agent) {
+            known.calls = known.calls.saturating_add(self.calls);
+            known.usage += self.usage;
+            return true;
+        }
+        let is_counted = agents.len() < MAX_AGENTS;
+        if is_counted {
+            agents.insert(self.agent.clone(), self);
+        }
+        is_counted
+    }
+}
+
 /// What the iterations for a task came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TaskFigures {
@@ -143,6 +165,39 @@ pub struct TaskFigures {
     pub took_ms: u64,
     /// What they consumed.
     pub usage: Usage,
+}
+
+impl TaskFigures {
+    fn none(task: &TaskId) -> Self {
+        let (task, usage) = (task.clone(), Usage::default());
+        Self { task, iterations: 0, failed: 0, taken_back: 0, took_ms: 0, usage }
+    }
+
+    /// Returns those of the tasks of a run.
+    pub(super) fn of_run(run: &RunHistory) -> BTreeMap<TaskId, Self> {
+        let mut all: BTreeMap<TaskId, Self> = BTreeMap::new();
+        let taken_back = run.iterations.iter().flat_map(|row| &row.taken_back);
+        for task in taken_back.chain(&run.taken_back_outside) {
+            all.entry(task.clone()).or_insert_with(|| Self::none(task)).taken_back += 1;
+        }
+        for row in &run.iterations {
+            let Some(task) = &row.task else { continue };
+            let figures = all.entry(task.clone()).or_insert_with(|| Self::none(task));
+            figures.iterations += 1;
+            figures.failed += u32::from(row.has_failed());
+            figures.took_ms = figures.took_ms.saturating_add(row.took_ms.unwrap_or_default());
+            figures.usage += row.usage;
+        }
+        all
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.iterations = self.iterations.saturating_add(more.iterations);
+        self.failed = self.failed.saturating_add(more.failed);
+        self.taken_back = self.taken_back.saturating_add(more.taken_back);
+        self.took_ms = self.took_ms.saturating_add(more.took_ms);
+        self.usage += more.usage;
+    }
 }
 
 impl History {
@@ -163,18 +218,13 @@ impl History {
                 break;
             }
             let is_live = under_way.as_deref() == Some(run);
-            let before = sum.clone();
             match self.add(run, is_live, since, &mut sum) {
                 Ok(Added::All { read }) => {
                     bytes = bytes.saturating_add(read);
                     sum.activity.runs += 1;
                 }
                 Ok(Added::OfAnotherPlan) => break,
-                // What its record tells before that is no sum of the run.
-                Err(_) => {
-                    sum = before;
-                    sum.activity.unread_runs += 1;
-                }
+                Err(_) => sum.activity.unread_runs += 1,
             }
         }
         let mut activity = sum.activity;
@@ -200,48 +250,30 @@ impl History {
         sum: &mut Sum,
     ) -> Result<Added, HistoryError> {
         let mut entries = self.entries(run).wanting(WANTED);
-        let (mut of_run, mut is_first) = (OfRun::default(), true);
+        let (mut fold, mut live, mut is_first) = (Fold::new(run), Live::default(), true);
         while let Some(entry) = entries.next_entry()? {
             if std::mem::take(&mut is_first) && since.is_some_and(|since| entry.record.at < since) {
                 return Ok(Added::OfAnotherPlan);
             }
-            sum.take(&entry, &mut of_run);
-        }
-        self.add_interrupted(since, &mut of_run, sum);
-        // The newest run comes first, and of a run the last failure.
-        let room = MAX_FAILURES.saturating_sub(sum.activity.last_failures.len());
-        sum.activity.last_failures.extend(of_run.failures.into_iter().rev().take(room));
-        if is_live {
-            let told: Vec<Now> = of_run.lanes.into_values().filter_map(|lane| lane.now).collect();
-            // What lands meanwhile, and what lanes hand in, does not end a hold.
-            let is_at_work = told.iter().any(|now| now.iteration.is_some());
-            let held = of_run.held.filter(|_| !is_at_work);
-            sum.activity.now = held.or_else(|| told.iter().max_by_key(|now| now.event.seq).cloned());
-            let at_work = told.into_iter().filter(|now| now.lane.is_some() && now.iteration.is_some());
-            sum.activity.lanes = at_work.collect();
-        }
-        Ok(Added::All { read: entries.bytes() })
-    }
-
-    /// Adds the iterations that a run ended for the run that it continues to the figures of their tasks, as far as the
-    /// record of that run has them.
-    fn add_interrupted(&self, since: Option<Timestamp>, run: &mut OfRun, sum: &mut Sum) {
-        let ended = std::mem::take(&mut run.interrupted);
-        let numbers = ended.iter().map(|ended| ended.iteration).collect();
-        let mut beginnings = self.beginnings_of(numbers, run.goes_on_from.take());
-        let is_of_plan = |begun_in: &str| since.is_none_or(|since| !self.is_before(begun_in, since));
-        for ended in ended {
-            let begun = beginnings.remove(&ended.iteration);
-            let Some((_, begun)) = begun.filter(|(begun_in, _)| is_of_plan(begun_in)) else { continue };
-            let Some(task) = begun.task else { continue };
-            let figures = sum.task(&task);
-            figures.usage += ended.usage;
-            figures.failed += u32::from(ended.has_failed);
-            let is_it = |note: &&mut FailureNote| note.iteration == ended.iteration && note.task.is_none();
-            if let Some(note) = run.failures.iter_mut().find(is_it) {
-                note.task = Some(task);
+            fold.take(&entry);
+            if is_live && let Some(now) = fold.now(&entry) {
+                live.take(&entry.record.event, now);
             }
         }
+        let mut history = fold.end(entries.unreadable());
+        self.fill_in(&mut history);
+        for row in &mut history.iterations {
+            let is_before = |run: &String| since.is_some_and(|since| self.is_before(run, since));
+            // Its task is one of another plan.
+            if row.began_in.as_ref().is_some_and(is_before) {
+                (row.task, row.began_in) = (None, None);
+            }
+        }
+        sum.add(history);
+        if is_live {
+            live.tell(&mut sum.activity);
+        }
+        Ok(Added::All { read: entries.bytes() })
     }
 }
 
@@ -267,7 +299,7 @@ fn tasks_left(plan: &Plan) -> usize {
     plan.tasks.iter().enumerate().filter(is_left).count()
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Sum {
     activity: Activity,
     agents: BTreeMap<String, AgentShare>,
@@ -277,161 +309,95 @@ struct Sum {
     /// How long iterations took that worked on tasks.
     took: Vec<u64>,
     completed: usize,
-}
-
-/// What is known of the run that is read.
-#[derive(Default)]
-struct OfRun {
-    /// The agent that it has.
-    agent: String,
-    /// What is known of each lane; of a run without lanes all is.
-    lanes: BTreeMap<Option<u32>, OfLane>,
-    failures: Vec<FailureNote>,
-    /// That it holds, where it does.
-    held: Option<Now>,
-    goes_on_from: Option<String>,
-    /// The iterations that it ended and did not begin.
-    interrupted: Vec<Interrupted>,
-}
-
-/// How an iteration ended that was cut off in the run before.
-struct Interrupted {
-    iteration: u32,
-    usage: Usage,
-    has_failed: bool,
-}
-
-/// What is known of a lane.
-#[derive(Default)]
-struct OfLane {
-    /// The agent that was called last.
-    agent: Option<String>,
-    /// The agent that is called, with its model.
-    calling: Option<String>,
-    /// Whether an iteration is under way, and when it began, in milliseconds.
-    has_begun: bool,
-    began_ms: u64,
-    mode: Mode,
-    title: String,
-    began_at: Option<Timestamp>,
-    now: Option<Now>,
+    /// How iterations ended that were cut off in an older run, by that run and their numbers.
+    ends: BTreeMap<(String, u32), IterationHistory>,
 }
 
 impl Sum {
     fn task(&mut self, id: &TaskId) -> &mut TaskFigures {
-        let none = || TaskFigures {
-            task: id.clone(),
-            iterations: 0,
-            failed: 0,
-            taken_back: 0,
-            took_ms: 0,
-            usage: Usage::default(),
-        };
         if self.tasks.len() >= MAX_TASKS && !self.tasks.contains_key(id) {
-            return self.beyond.insert(none());
+            return self.beyond.insert(TaskFigures::none(id));
         }
-        self.tasks.entry(id.clone()).or_insert_with(none)
+        self.tasks.entry(id.clone()).or_insert_with(|| TaskFigures::none(id))
     }
 
-    /// Adds what a call of an agent consumed.
-    fn called(&mut self, agent: &str, usage: Usage) {
-        if self.agents.len() >= MAX_AGENTS && !self.agents.contains_key(agent) {
-            return;
+    /// Adds a run, which is older than those that were added before.
+    fn add(&mut self, mut run: RunHistory) {
+        let room = MAX_FAILURES.saturating_sub(self.activity.last_failures.len());
+        self.activity.last_failures.extend(last_failures(&run, room));
+        // An iteration counts in the run in which it began, as it ended.
+        for row in run.iterations.iter_mut().filter(|row| row.outcome.is_none()) {
+            if let Some(end) = self.ends.remove(&(run.run.clone(), row.iteration)) {
+                (row.failure, row.excused, row.usage) = (end.failure, end.excused, end.usage);
+            }
         }
-        let share = self.agents.entry(agent.to_owned()).or_insert_with(|| AgentShare {
-            agent: agent.to_owned(),
-            calls: 0,
-            usage: Usage::default(),
-        });
-        share.calls += 1;
-        share.usage += usage;
+        let ended = run.iterations.extract_if(.., |row| row.began_in.is_some());
+        self.ends.extend(ended.filter_map(|row| Some(((row.began_in.clone()?, row.iteration), row))));
+        for row in &run.iterations {
+            // How long it took is not known of one that was interrupted. What met a usage limit or lost its task says nothing
+            // of how long work takes.
+            let is_work = row.mode == Some(Mode::Implementation) && !row.excused;
+            let is_work = is_work && row.outcome != Some(IterationOutcome::Cancelled);
+            let Some(took) = row.took_ms.filter(|_| is_work) else { continue };
+            self.took.push(took);
+            // What a lane has done is completed once it has landed.
+            self.completed += if row.lane.is_none() { row.completed.len() } else { 0 };
+        }
+        self.completed += run.landed.len();
+        for (task, figures) in TaskFigures::of_run(&run) {
+            self.task(&task).add(&figures);
+        }
+        for share in run.agents {
+            share.add_to(&mut self.agents);
+        }
     }
+}
 
-    fn take(&mut self, entry: &LogEntry, run: &mut OfRun) {
-        let record = &entry.record;
-        let lane = run.lanes.entry(record.doer()).or_default();
-        match &record.event {
-            Event::RunStarted { agent, goes_on_from, .. } => {
-                run.agent.clone_from(agent);
-                run.goes_on_from.clone_from(goes_on_from);
-            }
-            Event::AgentStarted { agent, model, .. } => {
-                (lane.agent, lane.calling) = (Some(agent.clone()), Some(with_model(agent, model.as_deref())));
-            }
-            Event::IterationStarted { mode, task, .. } => {
-                (lane.began_ms, lane.mode, lane.began_at) = (record.elapsed_ms, *mode, Some(record.at));
-                lane.has_begun = true;
-                lane.title = task.as_ref().map(|task| task.title.clone()).unwrap_or_default();
-                if let Some(task) = &entry.task {
-                    self.task(task).iterations += 1;
-                }
-            }
-            Event::AgentFinished { usage, .. } => {
-                lane.calling = None;
-                self.called(lane.agent.as_ref().unwrap_or(&run.agent), *usage);
-            }
-            Event::TasksTakenBack { tasks, .. } => {
-                tasks.iter().for_each(|task| self.task(task).taken_back += 1);
-            }
-            Event::TaskLanded { .. } => self.completed += 1,
-            Event::IterationFinished { iteration, outcome, failure, completed, usage, excused, .. } => {
-                // What met a usage limit or lost its task is no failure, and says nothing of how long work takes.
-                let failure = failure.as_ref().filter(|_| !excused);
-                // One that was interrupted ends in the run that goes on, and began in the one before: how
-                // long it took is not known.
-                let began_here = std::mem::take(&mut lane.has_begun);
-                let took = if began_here { record.elapsed_ms.saturating_sub(lane.began_ms) } else { 0 };
-                let is_work = lane.mode == Mode::Implementation && *outcome != IterationOutcome::Cancelled;
-                if began_here && is_work && !excused {
-                    self.took.push(took);
-                    // What a lane has done is completed once it has landed.
-                    self.completed += if record.lane.is_none() { completed.len() } else { 0 };
-                }
-                if let Some(task) = &entry.task {
-                    let figures = self.task(task);
-                    figures.took_ms = figures.took_ms.saturating_add(took);
-                    figures.usage += *usage;
-                    figures.failed += u32::from(failure.is_some());
-                } else if !began_here {
-                    let (iteration, usage, has_failed) = (*iteration, *usage, failure.is_some());
-                    run.interrupted.push(Interrupted { iteration, usage, has_failed });
-                }
-                if let Some(failure) = failure {
-                    run.failures.push(FailureNote {
-                        iteration: *iteration,
-                        task: entry.task.clone(),
-                        class: failure.class.to_string(),
-                        message: failure.message.clone(),
-                        event: event_ref(record),
-                    });
-                    let beyond = run.failures.len().saturating_sub(MAX_FAILURES);
-                    run.failures.drain(..beyond);
-                }
-            }
+/// Returns the last failures of a run, the newest first.
+fn last_failures(run: &RunHistory, count: usize) -> Vec<FailureNote> {
+    let note = |row: &IterationHistory| {
+        let failure = row.failure.as_ref().filter(|_| row.has_failed())?;
+        Some(FailureNote {
+            iteration: row.iteration,
+            task: row.task.clone(),
+            class: failure.class.to_string(),
+            message: failure.message.clone(),
+            event: row.ended.clone()?,
+        })
+    };
+    let mut notes: Vec<FailureNote> = run.iterations.iter().filter_map(note).collect();
+    notes.sort_by_key(|note| Reverse(note.event.seq));
+    notes.truncate(count);
+    notes
+}
+
+/// What a run does that is under way.
+#[derive(Default)]
+struct Live {
+    /// What each lane does; of a run without lanes all of it.
+    lanes: BTreeMap<Option<u32>, Now>,
+    /// That it holds, where it does.
+    held: Option<Now>,
+}
+
+impl Live {
+    fn take(&mut self, event: &Event, now: Now) {
+        match event {
+            Event::Paused => self.held = Some(now.clone()),
+            Event::Resumed | Event::Stopping { .. } | Event::RunFinished(_) => self.held = None,
             _ => {}
         }
-        let is_over = matches!(record.event, Event::IterationFinished { .. });
-        let in_iteration = entry.iteration.filter(|_| !is_over);
-        if let Some(doing) = event_line(&record.event) {
-            let now = Now {
-                run: record.run_id.to_string(),
-                lane: record.doer(),
-                iteration: in_iteration,
-                mode: in_iteration.map(|_| lane.mode),
-                task: entry.task.clone().filter(|_| in_iteration.is_some()),
-                title: if in_iteration.is_some() { lane.title.clone() } else { String::new() },
-                began_at: lane.began_at.filter(|_| in_iteration.is_some()),
-                agent: lane.calling.clone(),
-                doing,
-                event: event_ref(record),
-            };
-            match record.event {
-                Event::Paused => run.held = Some(now.clone()),
-                Event::Resumed | Event::Stopping { .. } | Event::RunFinished(_) => run.held = None,
-                _ => {}
-            }
-            lane.now = Some(now);
-        }
+        self.lanes.insert(now.lane, now);
+    }
+
+    fn tell(self, activity: &mut Activity) {
+        let told: Vec<Now> = self.lanes.into_values().collect();
+        // What lands meanwhile, and what lanes hand in, does not end a hold.
+        let is_at_work = told.iter().any(|now| now.iteration.is_some());
+        let held = self.held.filter(|_| !is_at_work);
+        activity.now = held.or_else(|| told.iter().max_by_key(|now| now.event.seq).cloned());
+        let at_work = told.into_iter().filter(|now| now.lane.is_some() && now.iteration.is_some());
+        activity.lanes = at_work.collect();
     }
 }
 
@@ -444,7 +410,8 @@ mod tests {
         let mut sum = Sum::default();
         for number in (0..MAX_TASKS + 100).chain([0]) {
             sum.task(&TaskId::new(number.to_string())).iterations += 1;
-            sum.called(&format!("agent {number}"), Usage::default());
+            let agent = format!("agent {number}");
+            AgentShare { agent, calls: 1, usage: Usage::default() }.add_to(&mut sum.agents);
         }
         assert_eq!((sum.tasks.len(), sum.agents.len()), (MAX_TASKS, MAX_AGENTS));
         assert_eq!(sum.tasks.get(&TaskId::new("0")).map(|task| task.iterations), Some(2));

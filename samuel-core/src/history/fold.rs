@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    CheckHistory, EventRef, HeldBackTask, HistoryNote, HookFigures, IterationHistory, LandedTask, LogEntry,
-    ReturnedTask, RunHistory, RunKind, RunState, TurnHistory, event_name, numbers::Numbers,
-    run_history::FoundTask,
+    AgentShare, CheckHistory, EventRef, HeldBackTask, HistoryNote, HookFigures, IterationHistory, LandedTask,
+    LogEntry, Now, ReturnedTask, RunHistory, RunKind, RunState, TurnHistory, event_line, event_name,
+    numbers::Numbers, run_history::FoundTask,
 };
 use crate::{
     agent::AgentEvent,
@@ -16,8 +16,9 @@ use crate::{
     event::{Event, EventRecord, PlanChange},
     hook::{HookStatus, Outcome},
     model::{
-        AgentTotal, Status, TaskId, Usage,
+        Status, TaskId, Usage,
         payload::{Actor, Mode},
+        with_model,
     },
 };
 
@@ -32,7 +33,7 @@ const MAX_ITERATIONS: usize = 100_000;
 /// How many calls of agents are kept one by one; beyond them the last one of an iteration is.
 const MAX_TURNS: usize = 200_000;
 /// How many agents are counted, the first ones.
-const MAX_AGENTS: usize = 1_000;
+pub(super) const MAX_AGENTS: usize = 1_000;
 /// How many tasks are kept that somebody holds back at once: they are looked through at every change of the plan.
 const MAX_HELD: usize = 1_000;
 /// How many tasks are kept that agents found.
@@ -47,8 +48,9 @@ pub(super) struct Fold {
     history: RunHistory,
     /// Where the last iteration of each lane stands among all of them.
     last: BTreeMap<Option<u32>, usize>,
-    /// The agent that each lane called last, also in a turn after its iteration.
-    called: BTreeMap<Option<u32>, String>,
+    /// The agent that each lane called last, also in a turn after its iteration, and its name with its model as long as
+    /// the call lasts.
+    called: BTreeMap<Option<u32>, (String, Option<String>)>,
     /// The tasks of which it was told that they were completed.
     told: BTreeSet<TaskId>,
     /// The completed tasks, each with its place among all completions: a list of them may be long, and change with
@@ -60,7 +62,7 @@ pub(super) struct Fold {
     /// What there is more of than is kept.
     left_out: BTreeSet<&'static str>,
     hooks: BTreeMap<(String, String), HookFigures>,
-    agents: BTreeMap<String, Usage>,
+    agents: BTreeMap<String, AgentShare>,
     numbers: Numbers,
 }
 
@@ -93,8 +95,7 @@ impl Fold {
         completed.sort_unstable_by_key(|(_, place)| *place);
         self.history.completed = completed.into_iter().map(|(task, _)| task).collect();
         leave_last(&mut self.history.checks, MAX_CHECKS);
-        let agents = self.agents.into_iter();
-        self.history.agents = agents.map(|(agent, usage)| AgentTotal { agent, usage }).collect();
+        self.history.agents = self.agents.into_values().collect();
         if self.history.report.is_some() {
             self.history.state = RunState::Ended;
         }
@@ -135,7 +136,8 @@ impl Fold {
             }
             Event::HookFired { point, outcome, .. } => self.hooks(&point.to_string(), outcome, &here),
             Event::AgentStarted { turn, agent, model, why, .. } => {
-                self.called.insert(lane, agent.clone());
+                let name = with_model(agent, model.as_deref());
+                self.called.insert(lane, (agent.clone(), Some(name)));
                 let is_full = self.turns >= MAX_TURNS;
                 let turns = self.open(lane).map(|iteration| &mut iteration.turns);
                 if let Some(turns) = turns {
@@ -171,10 +173,10 @@ impl Fold {
                     (turn.exit_code, turn.failure) = (*exit_code, failure.clone());
                     (turn.usage, turn.logs) = (*usage, logs.clone());
                 }
-                let agent = self.called.get(&lane).unwrap_or(&self.history.agent).clone();
-                if self.agents.len() < MAX_AGENTS || self.agents.contains_key(&agent) {
-                    *self.agents.entry(agent).or_default() += *usage;
-                } else {
+                let called = self.called.entry(lane).or_insert_with(|| (self.history.agent.clone(), None));
+                called.1 = None;
+                let share = AgentShare { agent: called.0.clone(), calls: 1, usage: *usage };
+                if !share.add_to(&mut self.agents) {
                     self.leave_out("agents", &here);
                 }
                 // Its end says it in all; one that is cut off tells none.
@@ -296,7 +298,7 @@ impl Fold {
                 if let Some(iteration) = self.open(lane) {
                     iteration.took_ms =
                         iteration.began_ms.map(|began| record.elapsed_ms.saturating_sub(began));
-                    iteration.last_event = record.seq;
+                    (iteration.last_event, iteration.ended) = (record.seq, Some(here.clone()));
                     (iteration.outcome, iteration.failure) = (Some(*outcome), failure.clone());
                     (iteration.completed, iteration.usage) = (completed.clone(), *usage);
                     (iteration.excused, iteration.unrecorded) = (*excused, *unrecorded);
@@ -326,6 +328,27 @@ impl Fold {
         if let Some(iteration) = self.open(lane) {
             iteration.last_event = record.seq;
         }
+    }
+
+    /// Returns what the doer of an event that was taken does, as the event tells; `None` if it tells nothing of that.
+    pub(super) fn now(&self, entry: &LogEntry) -> Option<Now> {
+        let record = &entry.record;
+        let (lane, is_over) = (record.doer(), matches!(record.event, Event::IterationFinished { .. }));
+        let iteration = entry.iteration.filter(|_| !is_over);
+        let last = self.last.get(&lane).and_then(|place| self.history.iterations.get(*place));
+        let row = last.filter(|_| iteration.is_some());
+        Some(Now {
+            run: record.run_id.to_string(),
+            lane,
+            iteration,
+            mode: row.and_then(|row| row.mode),
+            task: entry.task.clone().filter(|_| iteration.is_some()),
+            title: row.map(|row| row.title.clone()).unwrap_or_default(),
+            began_at: row.and_then(|row| row.started_at),
+            agent: self.called.get(&lane).and_then(|(_, name)| name.clone()),
+            doing: event_line(&record.event)?,
+            event: event_ref(record),
+        })
     }
 
     /// Keeps what every event tells, and says whether it was not told before.

@@ -6,10 +6,11 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::AgentShare;
 use crate::{
     event::{CheckResult, Guard, IterationFailure, RunReport},
     model::{
-        AgentTotal, IterationOutcome, Status, TaskId, Usage,
+        IterationOutcome, Status, TaskId, Usage,
         payload::{Actor, CheckFailure, Mode, Turn},
         words,
     },
@@ -102,7 +103,7 @@ pub struct RunHistory {
     /// What all calls of agents consumed, as far as they came to their end.
     pub usage: Usage,
     /// What of it each agent consumed.
-    pub agents: Vec<AgentTotal>,
+    pub agents: Vec<AgentShare>,
     /// What was warned of, the first 500.
     pub warnings: Vec<HistoryNote>,
     /// How many warnings there were beyond these.
@@ -209,6 +210,9 @@ pub struct IterationHistory {
     /// Where its task stands, if that was skipped or blocked meanwhile.
     #[serde(skip)]
     pub(super) set_aside: Option<Status>,
+    /// The event that told its end.
+    #[serde(skip)]
+    pub(super) ended: Option<EventRef>,
     /// Whether a worker's work on its task was merged in the same run.
     #[serde(skip)]
     pub(super) is_merged: bool,
@@ -353,6 +357,7 @@ impl IterationHistory {
             check: None,
             commit: None,
             set_aside: None,
+            ended: None,
             is_merged: false,
             uncommitted: Vec::new(),
             committed_for_agent: None,

@@ -14,7 +14,7 @@ use crate::{
     machine::{Replay, Replaying},
     model::{ExitReason, TaskId, Usage},
     project::Project,
-    state::{Holder, JournalEntry, LaneStore, RecordPart, RecordPlace},
+    state::{Holder, LaneStore, RecordPart, RecordPlace},
     text::described,
 };
 
@@ -261,9 +261,7 @@ impl History {
     /// were for another one, whatever its tasks are called.
     pub(super) fn plan_since(&self) -> Option<Timestamp> {
         let records = self.project.plan_store().journal_since(0).ok()?.records;
-        let stored =
-            records.iter().rev().find(|record| matches!(record.entry, JournalEntry::Imported { .. }));
-        stored.map(|record| record.at)
+        records.iter().rev().find(|record| record.is_import()).map(|record| record.at)
     }
 
     /// Says whether a run began before a moment, as far as its record tells.
@@ -312,7 +310,7 @@ impl History {
 
     /// Fills in how the iterations began that a run ended for the run that it continues, as far as the record of that
     /// run has them. What cannot be read stays unknown.
-    fn fill_in(&self, history: &mut RunHistory) {
+    pub(super) fn fill_in(&self, history: &mut RunHistory) {
         let began_elsewhere = history.iterations.iter().filter(|iteration| !iteration.began_here());
         let numbers = began_elsewhere.map(|iteration| iteration.iteration).collect();
         let mut beginnings = self.beginnings_of(numbers, history.goes_on_from.clone());
@@ -326,7 +324,7 @@ impl History {
 
     /// Returns how iterations began that were cut off, by their numbers, each with its run. Looks for them in a run and
     /// in the runs that it continues, and reads each run once.
-    pub(super) fn beginnings_of(
+    fn beginnings_of(
         &self,
         mut numbers: BTreeSet<u32>,
         mut from: Option<String>,

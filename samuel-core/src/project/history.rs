@@ -11,7 +11,7 @@ use crate::{
     plan::{GroupState, Readiness, WorkUnderWay},
     state::{
         Actor, Edit, JournalEntry, JournalRecord, Mutation, StateDiagnostic, StateError, TaskChange,
-        TaskCredit,
+        TaskCredit, with_merges,
     },
     text::excerpt,
 };
@@ -223,45 +223,40 @@ impl Relations<'_> {
 }
 
 /// Returns the commits that records name for tasks, each once. The credit at the end of an iteration replaces the commit
-/// that was named when the task was completed. Work that was about to be merged counts once the merge is recorded.
+/// that was named when the task was completed. Work counts once its merge is recorded as done.
 pub(crate) fn commits<'a>(
     records: impl IntoIterator<Item = &'a JournalRecord>,
 ) -> HashMap<&'a TaskId, Vec<String>> {
     let mut commits: HashMap<&TaskId, Vec<String>> = HashMap::new();
-    let (mut named, mut landing) = (HashMap::<&TaskId, &String>::new(), Vec::new());
+    let mut named = HashMap::<&TaskId, &String>::new();
     let add = |commits: &mut HashMap<&'a TaskId, Vec<String>>, id: &'a TaskId, commit: &String| {
         let known = commits.entry(id).or_default();
         let is_new = !known.contains(commit);
         known.extend(is_new.then(|| commit.clone()));
         is_new
     };
-    for record in records {
-        match &record.entry {
-            JournalEntry::Imported { .. } => {
-                commits.clear();
-                named.clear();
-                landing.clear();
+    for (record, merge) in with_merges(records) {
+        if record.is_import() {
+            commits.clear();
+            named.clear();
+        }
+        for claim in merge.iter().flat_map(|merge| merge.claims) {
+            add(&mut commits, &claim.task, &claim.landed);
+        }
+        let JournalEntry::Mutation { mutation, .. } = &record.entry else { continue };
+        match mutation {
+            Mutation::Done { id, commit_sha: Some(sha), .. } => {
+                let is_new = add(&mut commits, id, sha);
+                named.extend(is_new.then_some((id, sha)));
             }
-            JournalEntry::Mutation { mutation, .. } => match mutation {
-                Mutation::Done { id, commit_sha: Some(sha), .. } => {
-                    let is_new = add(&mut commits, id, sha);
-                    named.extend(is_new.then_some((id, sha)));
-                }
-                Mutation::CommitIteration { credits, .. } => {
-                    for TaskCredit { id, commit, .. } in credits {
-                        if let Some(sha) = named.remove(id) {
-                            commits.entry(id).or_default().retain(|commit| commit != sha);
-                        }
-                        commit.iter().for_each(|commit| _ = add(&mut commits, id, commit));
+            Mutation::CommitIteration { credits, .. } => {
+                for TaskCredit { id, commit, .. } in credits {
+                    if let Some(sha) = named.remove(id) {
+                        commits.entry(id).or_default().retain(|commit| commit != sha);
                     }
+                    commit.iter().for_each(|commit| _ = add(&mut commits, id, commit));
                 }
-                Mutation::Landing { claims, .. } => landing = claims.iter().collect(),
-                Mutation::Land { .. } => {
-                    landing.drain(..).for_each(|claim| _ = add(&mut commits, &claim.task, &claim.landed));
-                }
-                Mutation::Drop { .. } => landing.clear(),
-                _ => {}
-            },
+            }
             _ => {}
         }
     }

@@ -69,8 +69,8 @@ pub struct ProjectStatus {
     pub progress: Progress,
     /// What the calls of each agent consumed in all runs of the plan, as far as one saved it.
     pub agents: Vec<AgentTotal>,
-    /// The call of the agent that the loop which is running makes now, where it makes one.
-    pub call: Option<Called>,
+    /// The calls of agents that the loop which is running makes now, at most one for each worker.
+    pub calls: Vec<Called>,
     /// Whether a loop is running now.
     pub running: bool,
     /// Who runs it, where that is known.
@@ -220,10 +220,10 @@ impl Project {
             Err(_) if held.is_none() => None,
             saved => saved?,
         };
-        let last_run = || saved.as_ref().map(|saved| saved.checkpoint.run_id.clone());
+        let last_run = || saved.as_ref().map(|saved| saved.run_id.clone());
         let under_way = self.under_way(held.as_ref(), &loaded.plan, last_run);
         let begun = saved.as_ref().and_then(SavedRun::last_begun);
-        let (saved, called) = saved.map(|saved| (saved.checkpoint, saved.called)).unzip();
+        let (saved, calls) = saved.map(|saved| (saved.checkpoint, saved.calls)).unzip();
         let is_under_way = loaded.plan.progress.status == ProgressStatus::Running;
         // What was saved last may be of the plan before.
         let of_run = saved.as_ref().filter(|saved| is_under_way && saved.end.is_none());
@@ -234,6 +234,8 @@ impl Project {
         let (waits_until, end) = saved.map_or((None, None), |saved| (saved.waits_until, saved.end));
         let gaps: Vec<StateDiagnostic> = loaded.gaps(&self.run_dir().prd()).collect();
         let plan = &loaded.plan;
+        let mut calls: Vec<Called> = calls.filter(|_| held.is_some() && is_under_way).unwrap_or_default();
+        calls.sort_by_key(|called| called.worker);
         let status = ProjectStatus {
             project: plan.project.name.clone(),
             root: self.root().to_owned(),
@@ -255,7 +257,7 @@ impl Project {
             unmerged: Vec::new(),
             progress: with_begun(&plan.progress, begun),
             agents,
-            call: called.flatten().filter(|_| held.is_some() && is_under_way),
+            calls,
             running: held.is_some(),
             holder: held.clone().flatten(),
             live: None,
@@ -310,7 +312,7 @@ impl Project {
     /// Returns the run that was saved last, where that can be read.
     pub(super) fn last_run(&self) -> Option<String> {
         let saved = self.lane_store().last_saved().ok().flatten();
-        saved.map(|saved| saved.checkpoint.run_id)
+        saved.map(|saved| saved.run_id)
     }
 
     /// Reads the plan, and who holds the loop lock, at one moment: where a loop began or ended meanwhile, both are read

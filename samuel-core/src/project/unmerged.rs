@@ -13,7 +13,7 @@ use super::Project;
 use crate::{
     git::Repository,
     model::Plan,
-    state::{JournalEntry, JournalRecord, Mutation},
+    state::JournalRecord,
     workspace::{LaneNote, WorkspaceKind, known_branch},
 };
 
@@ -31,10 +31,10 @@ impl Project {
         }
         let records = self.plan_store().journal_since(0).map(|read| read.records).unwrap_or_default();
         // Work of before belongs to another plan.
-        let of_plan = records.rsplit(|record| matches!(record.entry, JournalEntry::Imported { .. })).next();
+        let of_plan = records.rsplit(JournalRecord::is_import).next().unwrap_or_default();
+        let merges = of_plan.iter().rev().filter_map(JournalRecord::announced_merge);
         let mut seen = BTreeSet::new();
-        let targets = of_plan.unwrap_or_default().iter().rev().filter_map(target);
-        let branches: Vec<&str> = targets.map(|(into, _)| into).filter(|into| seen.insert(*into)).collect();
+        let branches: Vec<&str> = merges.map(|merge| merge.into).filter(|into| seen.insert(*into)).collect();
         self.unmerged_of(&branches)
     }
 
@@ -76,14 +76,6 @@ fn is_unmerged(repository: &Repository, branch: &str, deadline: Instant) -> bool
 
 /// Returns the commit that a branch was moved to last by a merge, as a journal tells.
 pub(crate) fn last_landing(records: &[JournalRecord], branch: &str) -> Option<String> {
-    let mut merges = records.iter().rev().filter_map(target);
-    merges.find(|(into, _)| *into == branch).map(|(_, new)| new.to_owned())
-}
-
-/// Returns the branch that a record moves by a merge, and the commit that it moves to.
-fn target(record: &JournalRecord) -> Option<(&str, &str)> {
-    match &record.entry {
-        JournalEntry::Mutation { mutation: Mutation::Landing { into, new, .. }, .. } => Some((into, new)),
-        _ => None,
-    }
+    let mut merges = records.iter().rev().filter_map(JournalRecord::announced_merge);
+    merges.find(|merge| merge.into == branch).map(|merge| merge.new.to_owned())
 }

@@ -6,11 +6,13 @@
 //! durably, drops a tail that a crash tore, and rotates the file.
 
 mod file;
+mod merges;
 mod record;
 mod reverse;
 mod rotation;
 
 pub(crate) use file::{After, JournalFile, ROTATE_BYTES, Tail};
+pub use merges::{RecordedMerge, with_merges};
 pub use record::{
     Begun, Called, Checkpoint, JournalEntry, JournalRecord, LaneBooks, MAX_RECORD_BYTES, Note, NotedEvent,
     RunEnd, SupervisorProcess, SupervisorRole, Used, WorkTreeId,

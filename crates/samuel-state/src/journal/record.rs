@@ -210,6 +210,9 @@ pub struct Checkpoint {
     /// The iterations that had begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<Begun>,
+    /// The agent calls in progress of workers other than the first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Called>,
 }
 
 /// How a run ended.
@@ -228,6 +231,9 @@ pub struct Used {
     pub run_id: String,
     /// The total usage since the run began.
     pub usage: Usage,
+    /// The part of it that belongs to workers other than the first one. The store does not look into it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub workers: Value,
 }
 
 /// A call of the agent, as it begins.
@@ -235,6 +241,9 @@ pub struct Used {
 pub struct Called {
     /// The run it belongs to.
     pub run_id: String,
+    /// The worker that makes it, from 1; `None` in a run without workers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<u32>,
     /// The iteration, from 1.
     pub iteration: u32,
     /// The turn.
@@ -253,6 +262,12 @@ impl Called {
     /// Returns the agent with its model: `claude (opus)`.
     pub fn name(&self) -> String {
         with_model(&self.agent, self.model.as_deref())
+    }
+
+    /// Returns whether the first worker makes it, which saves the run, or a run without workers.
+    #[doc(hidden)]
+    pub fn is_of_first(&self) -> bool {
+        self.worker.is_none_or(|worker| worker == 1)
     }
 }
 
@@ -287,6 +302,9 @@ pub struct LaneBooks {
     pub run_id: String,
     /// Its books.
     pub books: Value,
+    /// The agent calls in progress of workers other than the first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Called>,
 }
 
 /// A process that supervises other processes and ends them if Samuel dies.
@@ -440,6 +458,7 @@ mod tests {
             scope: Scope::All,
             agents: Vec::new(),
             begun: None,
+            calls: Vec::new(),
         });
         assert!(matches!(record(entry).to_line(), Err(StateError::TooLarge { .. })));
     }

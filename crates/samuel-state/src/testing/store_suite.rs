@@ -436,41 +436,48 @@ fn the_last_checkpoint_is_found_behind_later_notes(lane: &dyn LaneStore) {
         scope: Scope::Tasks(vec![TaskId::new("1")]),
         agents: vec![AgentTotal { agent: "claude".to_owned(), usage: Usage::default() }],
         begun: None,
+        calls: Vec::new(),
     };
     let usage = |input_tokens| Usage { input_tokens, ..Usage::default() };
-    let used = |tokens| Note::Used(Used { run_id: "r1".into(), usage: usage(tokens) });
+    let used = |tokens| Used { run_id: "r1".into(), usage: usage(tokens), workers: json!({"of": tokens}) };
     let first = lane.note(Note::Checkpoint(checkpoint(1))).unwrap();
-    lane.note(used(1)).unwrap();
+    lane.note(Note::Used(used(1))).unwrap();
     let seq = lane.note(Note::Checkpoint(checkpoint(2))).unwrap();
     assert!(first < seq);
-    let saved = |used, called, begun, books| {
-        let checkpoint = checkpoint(2);
-        Some(SavedRun { checkpoint, seq, used, called, begun, books })
-    };
-    assert_eq!(lane.last_saved().unwrap(), saved(None, None, None, None));
-    let called = |agent: &str| Called {
+    let saved = SavedRun::of(checkpoint(2), seq);
+    assert_eq!(lane.last_saved().unwrap().as_ref(), Some(&saved));
+    let called = |worker: u32, agent: &str| Called {
         run_id: "r1".into(),
+        worker: Some(worker),
         iteration: 1,
         turn: Turn::Main,
         agent: agent.to_owned(),
         model: Some("opus".to_owned()),
         why: "the configured agent".to_owned(),
     };
-    lane.note(used(2)).unwrap();
-    lane.note(Note::Called(called("codex"))).unwrap();
-    lane.note(Note::Called(called("claude"))).unwrap();
+    lane.note(Note::Used(used(2))).unwrap();
+    for (worker, agent) in [(1, "codex"), (2, "gemini"), (3, "gemini"), (1, "claude")] {
+        lane.note(Note::Called(called(worker, agent))).unwrap();
+    }
+    // That of the third worker ends.
+    let calls = vec![called(1, "claude"), called(2, "gemini")];
     let begun = |count| Begun { last: count + 1, count, total: u64::from(count) + 9 };
     lane.note(Note::Begun(begun(1))).unwrap();
     lane.note(Note::Begun(begun(2))).unwrap();
-    let books = |failed: u32| LaneBooks { run_id: "r1".into(), books: failed.into() };
+    let books = |failed: u32| LaneBooks {
+        run_id: "r1".into(),
+        books: failed.into(),
+        calls: vec![called(2, "gemini")],
+    };
     lane.note(Note::Books(books(1))).unwrap();
     lane.note(Note::Books(books(2))).unwrap();
-    lane.note(used(3)).unwrap();
+    // A run that continues the other one has saved nothing yet.
+    let run_id = "r2".to_owned();
+    let used = Used { run_id: run_id.clone(), ..used(3) };
+    lane.note(Note::Used(used.clone())).unwrap();
     lane.note(Note::Supervisor(supervisor(7))).unwrap();
-    assert_eq!(
-        lane.last_saved().unwrap(),
-        saved(Some(usage(3)), Some(called("claude")), Some(begun(2)), Some(books(2)))
-    );
+    let (used, begun, books) = (Some(used), Some(begun(2)), Some(books(2)));
+    assert_eq!(lane.last_saved().unwrap(), Some(SavedRun { run_id, used, calls, begun, books, ..saved }));
 }
 
 fn supervisor(pid: u32) -> SupervisorProcess {

@@ -53,7 +53,6 @@ impl Beginnings {
 impl Lane {
     /// Writes down that an iteration begins.
     pub(in crate::engine) async fn begins(&self, services: &Arc<Services>, iteration: u32, mode: Mode) {
-        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.shared.beginnings.begins(iteration);
         if !self.leads() {
             self.shared.opens(self.number, iteration, mode, services.known_seq.load(Ordering::Relaxed));

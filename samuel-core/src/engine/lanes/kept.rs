@@ -2,11 +2,11 @@
 //!
 //! The leader saves them with the run, and a lane that ends an iteration writes them down before it tells of that. What
 //! other lanes had done is the leader's from then on: its machine takes it over, also where the run goes on without lanes.
+//! What agents consume in between is in a smaller note ([`OthersUsed`]), since the books have all tasks that are done.
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::{Arc, PoisonError},
-    time::{Duration, Instant},
+    sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
@@ -19,11 +19,8 @@ use crate::{
     machine::Machine,
     model::{AgentTotal, FailureClass, IterationOutcome, Plan, Status, TaskId, Usage, payload::Mode},
     sched::SharedBooks,
-    state::{JournalEntry, JournalRecord, LaneBooks, Mutation, Note},
+    state::{Called, JournalEntry, JournalRecord, LaneBooks, Mutation, Note, Used},
 };
-
-/// How long it takes at least from one writing to the next for what an agent has consumed.
-const BETWEEN_BOOKS: Duration = Duration::from_secs(10);
 
 /// The books of lanes, as they are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -86,8 +83,26 @@ impl CutOff {
     }
 }
 
+/// What was consumed in a lane, with the call under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LaneUsed {
+    pub(super) usage: Usage,
+    pub(super) agents: BTreeMap<String, Usage>,
+}
+
+/// What was consumed in lanes but the first, with the calls under way, as it is noted whenever it grows.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct OthersUsed {
+    /// In iterations under way, by their numbers.
+    pub(super) open: BTreeMap<u32, Usage>,
+    /// By each agent, since the run began.
+    pub(super) agents: BTreeMap<String, Usage>,
+}
+
 /// What lanes but the first did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct OtherLanes {
     /// What they consumed, as far as the plan has it.
     pub(super) usage: Usage,
@@ -95,12 +110,15 @@ pub(super) struct OtherLanes {
     pub(super) failed_iterations: u32,
     /// How many of these a kill cut off.
     pub(super) cut_off: u32,
+    /// What each of their agents consumed, with the calls under way.
+    pub(super) agents: BTreeMap<String, Usage>,
 }
 
 impl OtherLanes {
     /// Adds up.
-    pub(super) fn with(mut self, more: Self) -> Self {
+    pub(super) fn with(mut self, more: &Self) -> Self {
         self.usage += more.usage;
+        add(&mut self.agents, &more.agents);
         self.failed_iterations = self.failed_iterations.saturating_add(more.failed_iterations);
         self.cut_off = self.cut_off.saturating_add(more.cut_off);
         self
@@ -145,7 +163,18 @@ impl KeptBooks {
         self.others.usage += earlier.others.usage.beyond(&self.others.usage);
         self.others.failed_iterations = self.others.failed_iterations.max(earlier.others.failed_iterations);
         self.others.cut_off = self.others.cut_off.max(earlier.others.cut_off);
+        raise(&mut self.others.agents, earlier.others.agents);
         self
+    }
+
+    /// Takes in what was consumed since the books were written, as lanes noted it.
+    pub(in crate::engine) fn used_since(&mut self, used: &Used) {
+        let noted: OthersUsed = serde_json::from_value(used.workers.clone()).unwrap_or_default();
+        for open in self.open.values_mut() {
+            let usage = noted.open.get(&open.iteration).copied().unwrap_or_default();
+            open.usage += usage.beyond(&open.usage);
+        }
+        raise(&mut self.others.agents, noted.agents);
     }
 
     /// Returns a record of the plan's journal before all that commit an iteration that is under way, if one is.
@@ -163,17 +192,20 @@ impl KeptBooks {
     pub(in crate::engine) fn end_open(&mut self, records: &[JournalRecord]) -> Vec<CutOff> {
         let mut ended = Vec::new();
         for (lane, OpenIteration { iteration, mode, usage, .. }) in std::mem::take(&mut self.open) {
-            let this = OtherLanes { usage, failed_iterations: 1, cut_off: 1 };
-            self.others = self.others.with(this);
+            // What its agents consumed is in the books.
+            self.others.usage += usage;
+            self.others.failed_iterations = self.others.failed_iterations.saturating_add(1);
+            self.others.cut_off = self.others.cut_off.saturating_add(1);
             let is_committed = committed_in(records, iteration);
             ended.push(CutOff { lane, iteration, mode, usage, is_committed });
         }
         ended
     }
 
-    /// Returns the books as a lane writes them down; nothing of what cannot be encoded.
-    pub(in crate::engine) fn noted(&self, run_id: String) -> Option<LaneBooks> {
-        Some(LaneBooks { run_id, books: serde_json::to_value(self).ok()? })
+    /// Returns the books as a lane writes them down, with the calls of agents under way; nothing of what cannot be
+    /// encoded.
+    pub(in crate::engine) fn noted(&self, run_id: String, calls: Vec<Called>) -> Option<LaneBooks> {
+        Some(LaneBooks { run_id, books: serde_json::to_value(self).ok()?, calls })
     }
 
     /// Leaves out of what has landed, and of what a person said is done, all that a plan does not have as completed.
@@ -203,8 +235,13 @@ impl KeptBooks {
     /// Has the machine of the leader take over what other lanes did.
     pub(in crate::engine) fn hand_over(&self, machine: &mut Machine) {
         let settled = self.landed.iter().chain(&self.done).cloned().collect();
-        let OtherLanes { usage, failed_iterations, cut_off } = self.others;
-        machine.take_over(usage, [failed_iterations, cut_off], &self.failed, settled);
+        let OtherLanes { usage, failed_iterations, cut_off, agents } = &self.others;
+        machine.take_over(*usage, agents, [*failed_iterations, *cut_off], &self.failed, settled);
+    }
+
+    /// Returns what the agents of lanes but the first consumed.
+    pub(in crate::engine) fn agents_of_others(&self) -> &BTreeMap<String, Usage> {
+        &self.others.agents
     }
 
     /// Returns what all lanes have consumed, with the calls that were under way.
@@ -215,26 +252,9 @@ impl KeptBooks {
 
 impl Lane {
     /// Returns what all lanes have consumed, for somebody who writes that down while no other one does.
-    pub(in crate::engine) async fn used_to_write(&self) -> (Usage, MutexGuard<'_, ()>) {
+    pub(in crate::engine) async fn used_to_write(&self, run_id: String) -> (Used, MutexGuard<'_, ()>) {
         let (_, writing) = self.shared.beginnings.to_write().await;
-        (self.shared.used(), writing)
-    }
-
-    /// Writes the books down, since its agent has consumed more. They have all tasks that are done, so they are not written
-    /// at each report.
-    pub(in crate::engine) async fn write_used(&self, services: &Arc<Services>) {
-        let now = Instant::now();
-        let is_due = {
-            let mut used_at = self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_due = used_at.is_none_or(|at| now.duration_since(at) >= BETWEEN_BOOKS);
-            if is_due {
-                *used_at = Some(now);
-            }
-            is_due
-        };
-        if is_due {
-            self.write_books(services).await;
-        }
+        (self.shared.used(run_id), writing)
     }
 
     /// Writes the books down, since an iteration begins or ends. The leader saves them with the run.
@@ -243,7 +263,8 @@ impl Lane {
             return;
         }
         let (_, _writing) = self.shared.beginnings.to_write().await;
-        let Some(books) = self.shared.kept().noted(services.run_id.to_string()) else { return };
+        let books = self.shared.kept().noted(services.run_id.to_string(), self.shared.calls());
+        let Some(books) = books else { return };
         let noted = services.blocking(move |services| services.lane.note(Note::Books(books))).await;
         if let Err(error) = noted.and_then(|noted| noted) {
             services.warn(format!("what lanes have done could not be saved: {}", described(&error)));
@@ -252,19 +273,33 @@ impl Lane {
 }
 
 /// Adds up what was consumed in all lanes.
-pub(super) fn all_of(used: &BTreeMap<u32, Usage>) -> Usage {
+pub(super) fn all_of(used: &BTreeMap<u32, LaneUsed>) -> Usage {
     used.values().fold(Usage::default(), |mut all, used| {
-        all += *used;
+        all += used.usage;
         all
     })
 }
 
 /// Adds up what agents consumed.
-pub(super) fn together(some: &[AgentTotal], others: &[AgentTotal]) -> Vec<AgentTotal> {
-    let mut all: BTreeMap<String, Usage> = BTreeMap::new();
-    for AgentTotal { agent, usage } in some.iter().chain(others) {
+pub(super) fn add(all: &mut BTreeMap<String, Usage>, more: &BTreeMap<String, Usage>) {
+    for (agent, usage) in more {
         *all.entry(agent.clone()).or_default() += *usage;
     }
+}
+
+/// Raises what agents consumed to what another note has, since it only grows.
+fn raise(all: &mut BTreeMap<String, Usage>, noted: BTreeMap<String, Usage>) {
+    for (agent, usage) in noted {
+        let known = all.entry(agent).or_default();
+        *known += usage.beyond(known);
+    }
+}
+
+/// Adds what further agents consumed.
+pub(in crate::engine) fn together(some: &[AgentTotal], others: &BTreeMap<String, Usage>) -> Vec<AgentTotal> {
+    let mut all: BTreeMap<String, Usage> =
+        some.iter().map(|AgentTotal { agent, usage }| (agent.clone(), *usage)).collect();
+    add(&mut all, others);
     all.into_iter().map(|(agent, usage)| AgentTotal { agent, usage }).collect()
 }
 
@@ -273,7 +308,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::model::Task;
+    use crate::{machine::Setup, model::Task};
 
     fn id(id: &str) -> TaskId {
         TaskId::new(id)
@@ -283,11 +318,46 @@ mod tests {
         Usage { input_tokens, ..Usage::default() }
     }
 
+    fn others(tokens: u64, failed: u32, cut_off: u32, agents: &[(&str, u64)]) -> OtherLanes {
+        let agents = agents.iter().map(|(agent, tokens)| ((*agent).to_owned(), usage(*tokens))).collect();
+        OtherLanes { usage: usage(tokens), failed_iterations: failed, cut_off, agents }
+    }
+
+    #[test]
+    fn credits_usage_noted_since_to_its_agent() {
+        let open = |iteration, tokens| OpenIteration {
+            iteration,
+            mode: Mode::Implementation,
+            usage: usage(tokens),
+            seq: 7,
+        };
+        let mut books = KeptBooks {
+            others: others(10, 0, 0, &[("codex", 12)]),
+            open: BTreeMap::from([(2, open(4, 2)), (3, open(5, 0))]),
+            ..KeptBooks::default()
+        };
+        // Iteration 3 is of an earlier process.
+        let noted = OthersUsed {
+            open: BTreeMap::from([(3, usage(99)), (4, usage(6))]),
+            agents: others(0, 0, 0, &[("codex", 16), ("gemini", 1)]).agents,
+        };
+        let workers = serde_json::to_value(noted).unwrap();
+        books.used_since(&Used { run_id: "run".to_owned(), usage: usage(20), workers });
+        let ended: Vec<_> = books.end_open(&[]).iter().map(|ended| (ended.iteration, ended.usage)).collect();
+        assert_eq!(ended, [(4, usage(6)), (5, usage(0))]);
+        let mut machine = Machine::new(Setup { agent: "claude".to_owned(), ..Setup::default() });
+        books.hand_over(&mut machine);
+        machine.count_used(usage(20), None);
+        let agents = [("claude", 3), ("codex", 16), ("gemini", 1)];
+        let agents = agents.map(|(agent, tokens)| (agent.to_owned(), usage(tokens)));
+        assert_eq!((machine.used(), machine.used_by_agent()), (usage(20), BTreeMap::from(agents)));
+    }
+
     #[test]
     fn of_two_books_each_figure_is_the_greater_one() {
         let books = |failed: &[(&str, u32)], tokens, failed_iterations| KeptBooks {
             failed: failed.iter().map(|(task, count)| (id(task), *count)).collect(),
-            others: OtherLanes { usage: usage(tokens), failed_iterations, cut_off: 0 },
+            others: others(tokens, failed_iterations, 0, &[("codex", tokens)]),
             used: usage(tokens),
             ..KeptBooks::default()
         };
@@ -307,18 +377,18 @@ mod tests {
             seq: 7,
         };
         let mut books = KeptBooks {
-            others: OtherLanes { usage: usage(10), failed_iterations: 1, cut_off: 0 },
+            others: others(10, 1, 0, &[("codex", 15)]),
             open: BTreeMap::from([(2, open(4, 3)), (3, open(5, 2))]),
             ..KeptBooks::default()
         };
         assert_eq!(books.first_open(), Some(7));
         // As it is read again.
-        let noted = books.noted("run".to_owned()).unwrap();
+        let noted = books.noted("run".to_owned(), Vec::new()).unwrap();
         assert_eq!(KeptBooks::read(noted), Some(books.clone()));
         let ended: Vec<_> =
             books.end_open(&[]).iter().map(|ended| (ended.lane, ended.iteration, ended.usage)).collect();
         assert_eq!(ended, [(2, 4, usage(3)), (3, 5, usage(2))]);
-        assert_eq!(books.others, OtherLanes { usage: usage(15), failed_iterations: 3, cut_off: 2 });
+        assert_eq!(books.others, others(15, 3, 2, &[("codex", 15)]));
         assert_eq!((books.end_open(&[]), books.first_open()), (Vec::new(), None));
     }
 

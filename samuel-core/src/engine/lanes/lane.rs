@@ -10,7 +10,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -54,8 +54,6 @@ pub(in crate::engine) struct Lane {
     pub(super) is_told: AtomicBool,
     /// What it told last of why it waits; nothing while it works.
     waits_for: Mutex<String>,
-    /// When the books were written last for what its agent consumed in this iteration.
-    pub(super) used_at: Mutex<Option<Instant>>,
     /// The head of the branch when nothing was left last.
     at_the_end: Mutex<Option<String>>,
 }
@@ -108,19 +106,8 @@ impl Lane {
     ) -> Arc<Self> {
         let (looking, was_over, is_told) =
             (AtomicU32::default(), AtomicBool::default(), AtomicBool::default());
-        let (waits_for, used_at, at_the_end) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self {
-            number,
-            shared,
-            view,
-            tree,
-            looking,
-            was_over,
-            is_told,
-            waits_for,
-            used_at,
-            at_the_end,
-        })
+        let (waits_for, at_the_end) = (Mutex::default(), Mutex::default());
+        Arc::new(Self { number, shared, view, tree, looking, was_over, is_told, waits_for, at_the_end })
     }
 
     /// Says where the machine of the lane is.

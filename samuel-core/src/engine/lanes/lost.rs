@@ -13,7 +13,7 @@ use crate::{
     merge::{MergeRepository, MissingCommits, is_hash},
     model::{Plan, Status, TaskId, payload::Actor as ChangedBy},
     sched::SharedBooks,
-    state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressEntry, ProgressKind, TaskChange},
+    state::{Actor, JournalRecord, Mutation, ProgressEntry, ProgressKind, TaskChange, with_merges},
     workspace::WorkspaceError,
 };
 
@@ -135,29 +135,19 @@ pub(in crate::engine) fn merged_onto(
     records: &[JournalRecord],
     branch: &str,
 ) -> BTreeMap<TaskId, String> {
-    let mut moving = Vec::new();
-    for record in records {
-        match &record.entry {
-            JournalEntry::Imported { .. } => merged.clear(),
-            JournalEntry::Mutation { mutation: Mutation::Landing { into, claims, .. }, .. } => {
-                let commit = |landed: &String| (into == branch && is_hash(landed)).then(|| landed.clone());
-                moving = claims
-                    .iter()
-                    .map(|claim| (claim.task.clone(), commit(&claim.landed)))
-                    .collect::<Vec<_>>();
-            }
-            JournalEntry::Mutation { mutation: Mutation::Land { .. }, .. } => {
-                for (task, commit) in moving.drain(..) {
-                    match commit {
-                        Some(commit) => _ = merged.insert(task, commit),
-                        None => _ = merged.remove(&task),
-                    }
-                }
-            }
-            _ => {
-                for task in completed_in(std::slice::from_ref(record)) {
-                    merged.remove(&task);
-                }
+    for (record, merge) in with_merges(records) {
+        if record.is_import() {
+            merged.clear();
+        }
+        for completed in completed_in(std::slice::from_ref(record)) {
+            merged.remove(&completed);
+        }
+        let Some(merge) = merge else { continue };
+        for claim in merge.claims {
+            if merge.into == branch && is_hash(&claim.landed) {
+                merged.insert(claim.task.clone(), claim.landed.clone());
+            } else {
+                merged.remove(&claim.task);
             }
         }
     }

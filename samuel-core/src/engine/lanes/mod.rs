@@ -49,7 +49,7 @@ mod view;
 mod watchers;
 
 pub use error::LanesError;
-pub(super) use kept::{CutOff, KeptBooks};
+pub(super) use kept::{CutOff, KeptBooks, together};
 pub use land::{LandReport, LandedWork, ReturnedWork};
 pub(super) use lane::Lane;
 pub(super) use lane_list::Looker;

@@ -31,7 +31,7 @@ impl LaneStore for LaneNotes {
 
     fn note(&self, note: Note) -> Result<u64, StateError> {
         match note {
-            Note::Checkpoint(_) | Note::Called(_) if !self.leads => Ok(0),
+            Note::Checkpoint(_) if !self.leads => Ok(0),
             note => self.run.note(note),
         }
     }

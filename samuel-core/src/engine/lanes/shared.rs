@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     begun::Beginnings,
     error::LanesError,
-    kept::{OpenIteration, OtherLanes, all_of, together},
+    kept::{LaneUsed, OpenIteration, OtherLanes, all_of, together},
     lane_list::Looker,
     user_texts::UserTexts,
     watchers::Watchers,
@@ -31,7 +31,7 @@ use crate::{
     merge::{MergeRepository, MergeStrategy, UnsettledLanding},
     model::{Completes, ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
-    state::{Begun, PlanStore, RunEnd, StateError},
+    state::{Begun, Called, PlanStore, RunEnd, StateError},
     workspace::LaneClone,
 };
 
@@ -106,12 +106,14 @@ struct State {
     /// What was told last of why lanes wait; nothing once a task that they may wait for has landed or came back.
     told_why: String,
     reports: Vec<RunReport>,
-    /// What lanes but the first did since this process began.
+    /// What lanes but the first did since this process began, without what their agents consumed, which is in `used`.
     others: OtherLanes,
     /// What they had done before it was cut off, until the leader has saved that it has taken it over.
     taken_over: OtherLanes,
     /// What was consumed in each lane, with the calls under way; in the first one with what was before.
-    used: BTreeMap<u32, Usage>,
+    used: BTreeMap<u32, LaneUsed>,
+    /// The calls of agents under way in lanes but the first.
+    calls: BTreeMap<u32, Called>,
     /// The iterations under way in lanes but the first, each with what the lane had consumed before.
     open: BTreeMap<u32, (OpenIteration, Usage)>,
 }
@@ -626,8 +628,8 @@ impl Lanes {
                 report.unrecorded.extend(other.unrecorded.iter().cloned());
                 // What the user said, the leader counts for all of them.
                 report.undelivered = report.undelivered.saturating_add(other.undelivered);
-                report.agents = together(&report.agents, &other.agents);
             }
+            report.agents = together(&report.agents, &books::others(state).agents);
             if let Some(fault) = state.fault.as_ref().filter(|_| report.fault.is_none()) {
                 // It may be told of after the leader has found another reason.
                 (report.exit_reason, report.detail) = (ExitReason::Error, Some(fault.message.clone()));

@@ -18,7 +18,7 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{History, HistoryError, RunHistory, RunKind, words::left_uncommitted};
+use super::{History, HistoryError, RunHistory, RunKind, TaskFigures, words::left_uncommitted};
 use crate::{
     git::{DifferentLines, FileDiffers, Repository},
     model::{Claim, ClaimPhase, Mark, Plan, Task, TaskId, Usage, words},
@@ -211,19 +211,15 @@ impl History {
             waits: waits(by_id.get(id).copied(), claims.get(id).copied()),
             found_in: None,
         };
-        let taken_back = run.iterations.iter().flat_map(|iteration| &iteration.taken_back);
-        for id in taken_back.chain(&run.taken_back_outside) {
-            tasks.entry(id.clone()).or_insert_with(|| outcome(id)).taken_back += 1;
+        for (id, TaskFigures { iterations, failed, taken_back, usage, .. }) in TaskFigures::of_run(run) {
+            let known = outcome(&id);
+            tasks.insert(id, TaskOutcome { iterations, failed, taken_back, usage, ..known });
         }
         for iteration in &run.iterations {
-            let Some(id) = &iteration.task else { continue };
-            let task = tasks.entry(id.clone()).or_insert_with(|| outcome(id));
+            let Some(task) = iteration.task.as_ref().and_then(|id| tasks.get_mut(id)) else { continue };
             if task.title.is_empty() {
                 task.title.clone_from(&iteration.title);
             }
-            task.iterations += 1;
-            task.failed += u32::from(iteration.has_failed());
-            task.usage += iteration.usage;
             task.left = left_uncommitted(&iteration.uncommitted, iteration.committed_for_agent.as_deref());
         }
         for found in &run.found {
@@ -271,12 +267,8 @@ impl History {
         let first = run.landed.first()?;
         let is_first = |claim: &LandingClaim| claim.task == first.task && claim.landed == first.commit;
         let journal = self.project.plan_store().journal_since(0).ok()?;
-        journal.records.iter().rev().find_map(|record| match &record.entry {
-            JournalEntry::Mutation { mutation: Mutation::Landing { old, claims, .. }, .. } => {
-                claims.iter().any(is_first).then(|| old.clone())
-            }
-            _ => None,
-        })
+        let mut merges = journal.records.iter().rev().filter_map(JournalRecord::announced_merge);
+        merges.find(|merge| merge.claims.iter().any(is_first)).map(|merge| merge.old.to_owned())
     }
 
     /// Returns the files that changed in a run, sorted.

@@ -95,7 +95,8 @@ async fn a_run_holds_goes_on_and_hears_what_a_person_tells_it_and_the_journal_sa
     agent.called().await;
     let run = world.find().unwrap();
     let state: LiveState = asked(&run, |run| run.pause().unwrap()).await;
-    assert_eq!((state.doing, state.iteration, state.task.as_deref()), (Doing::Working, 1, Some("1")));
+    let [worker] = &state.workers[..] else { panic!("{state:?}") };
+    assert_eq!((state.doing, worker.iteration, worker.task.as_deref()), (Doing::Working, 1, Some("1")));
     world.done("1");
     agent.release();
     until(&mut events, |event| matches!(event, Event::Paused)).await;
@@ -146,7 +147,7 @@ async fn who_watches_sees_what_happens_and_leaves_the_run_alone() {
     let leaves = asked(&run, |run| run.attach().unwrap()).await;
     drop(leaves);
     let mut watches = asked(&run, |run| run.attach().unwrap()).await;
-    assert_eq!(watches.state().task.as_deref(), Some("1"));
+    assert_eq!(watches.state().workers[0].task.as_deref(), Some("1"));
     let seen = tokio::task::spawn_blocking(move || {
         let (mut seen, mut ended) = (Vec::new(), false);
         while !ended {

@@ -1,6 +1,6 @@
 //! What runs consumed that were cut off and that go on, and how those stand that have told no end.
 
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
 
 use samuel_core::{
     event::{Event, RunReport},
@@ -83,6 +83,74 @@ fn the_figures_of_a_task_have_the_iteration_that_another_run_ended() {
     assert_eq!((task.iterations, task.failed, task.usage), (2, 1, tokens(600)));
     let [failure] = &activity.last_failures[..] else { panic!("{:#?}", activity.last_failures) };
     assert_eq!((failure.iteration, failure.task.as_ref().map(|task| task.as_str())), (1, Some("1")));
+}
+
+#[test]
+fn report_and_status_agree_on_a_resumed_run() {
+    let bench = on_disk(&[("1", "First"), ("2", "Second"), ("3", "Third")]);
+    let (one, two, three) = (Some(1), Some(2), Some(3));
+    let back = Event::TasksTakenBack { tasks: vec![TaskId::new("2")], reasons: Vec::new() };
+    let killed = vec![
+        (None, begins(None)),
+        (one, started(1, "1")),
+        (two, started(2, "2")),
+        (three, started(3, "3")),
+        (one, called(1, "claude")),
+        (two, called(2, "codex")),
+        (three, called(3, "claude")),
+        (two, answered(2, 20)),
+        (two, back.clone()),
+        (two, consumed(2, true, 20)),
+        (one, answered(1, 10)),
+        (two, started(4, "2")),
+        (two, called(4, "codex")),
+        (two, answered(4, 40)),
+    ];
+    tell_by(&*bench.lane(), RUN, 0, killed);
+    let goes_on = vec![
+        (None, begins(Some(RUN))),
+        (one, consumed(1, true, 15)),
+        (two, consumed(4, true, 44)),
+        (three, consumed(3, true, 3)),
+        (None, back),
+        (one, started(5, "1")),
+        (one, called(5, "claude")),
+        (one, answered(5, 100)),
+        (one, consumed(5, false, 100)),
+        (two, started(6, "2")),
+        (two, called(6, "gemini")),
+        (two, answered(6, 200)),
+    ];
+    tell_by(&*bench.lane(), LATER, 100, goes_on);
+    let pages = [RUN, LATER].map(|run| history(&bench).report(run).unwrap());
+    let rows = pages.iter().flat_map(|page| &page.run.iterations);
+    // The later run has the end of an iteration that is in both.
+    let rows: BTreeMap<u32, _> = rows.map(|row| (row.iteration, row)).collect();
+    let mut tasks: BTreeMap<&str, (u32, u32, u32, u64)> = BTreeMap::new();
+    for row in rows.values() {
+        let figures = tasks.entry(row.task.as_ref().unwrap().as_str()).or_default();
+        figures.0 += 1;
+        figures.1 += u32::from(row.has_failed());
+        figures.3 += row.usage.input_tokens;
+    }
+    for task in pages.iter().flat_map(|page| &page.tasks) {
+        tasks.entry(task.task.as_str()).or_default().2 += task.taken_back;
+    }
+    assert_eq!(tasks, BTreeMap::from([("1", (2, 1, 0, 115)), ("2", (3, 2, 2, 264)), ("3", (1, 1, 0, 3))]));
+    let activity = history(&bench).activity().unwrap();
+    let figures = activity
+        .tasks
+        .iter()
+        .map(|of| (of.task.as_str(), (of.iterations, of.failed, of.taken_back, of.usage.input_tokens)));
+    assert_eq!(figures.collect::<BTreeMap<_, _>>(), tasks);
+    let mut agents: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for share in pages.iter().flat_map(|page| &page.run.agents) {
+        let sum = agents.entry(share.agent.as_str()).or_default();
+        (sum.0, sum.1) = (sum.0 + share.calls, sum.1 + share.usage.input_tokens);
+    }
+    let shares =
+        activity.agents.iter().map(|share| (share.agent.as_str(), (share.calls, share.usage.input_tokens)));
+    assert_eq!(shares.collect::<BTreeMap<_, _>>(), agents);
 }
 
 #[test]

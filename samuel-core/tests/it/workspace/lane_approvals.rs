@@ -46,7 +46,11 @@ async fn of_calls_that_wait_in_two_lanes_each_is_decided_on_by_its_own_number() 
             continue;
         }
         if all.len() == 2 {
-            assert_eq!(handle.state().approvals.len(), 2);
+            let (state, calls) = (handle.state(), project.status().unwrap().calls);
+            assert_eq!(state.approvals.len(), 2);
+            let workers = [Some(1), Some(2)];
+            assert_eq!(state.workers.iter().map(|worker| worker.worker).collect::<Vec<_>>(), workers);
+            assert_eq!(calls.iter().map(|call| call.worker).collect::<Vec<_>>(), workers);
         }
         for (call, input) in waiting.drain(..) {
             let is_first = input.contains("made-1") && !std::mem::replace(&mut has_said, true);

@@ -13,7 +13,7 @@ pub(super) const PLAN: &[Source] = &[
     ("../../crates/samuel-model/src/queue_place.rs", &[("QueuePlace", "")]),
     (
         "../../crates/samuel-model/src/live.rs",
-        &[("Doing", ""), ("WaitingCall", ""), ("QueuedWork", ""), ("LiveState", "")],
+        &[("Doing", ""), ("WaitingCall", ""), ("QueuedWork", ""), ("LiveWorker", ""), ("LiveState", "")],
     ),
     ("../../crates/samuel-model/src/plan.rs", &[("ProgressStatus", ""), ("Progress", "")]),
     ("../../crates/samuel-model/src/outcome.rs", &[("ExitReason", ""), ("FailureClass", "")]),
