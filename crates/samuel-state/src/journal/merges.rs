@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn completes_only_the_merge_announced_last() {
-        let land = || change(Mutation::Land { role: 3 });
+        let land = || change(Mutation::Land { role: 3, unchanged: Vec::new() });
         let records = [
             landing("1", "a"),
             land(),

@@ -123,6 +123,7 @@ mod tests {
                 end: None,
                 scope: Scope::All,
                 agents: Vec::new(),
+                calls: Vec::new(),
                 begun: None,
             }),
         );
@@ -151,6 +152,7 @@ mod tests {
                 end: None,
                 scope: Scope::All,
                 agents: Vec::new(),
+                calls: Vec::new(),
                 begun: None,
             }),
         );

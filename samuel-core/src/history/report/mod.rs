@@ -23,7 +23,7 @@ use crate::{
     git::{DifferentLines, FileDiffers, Repository},
     model::{Claim, ClaimPhase, Mark, Plan, Task, TaskId, Usage, words},
     project::commits,
-    state::{JournalEntry, LandingClaim, Mutation},
+    state::{JournalRecord, LandingClaim},
     text::counted,
 };
 
