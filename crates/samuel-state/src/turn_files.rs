@@ -59,6 +59,15 @@ struct Known {
 struct Noted {
     bytes: u64,
     digest: String,
+    /// The same of the log before, until this one is in its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Box<Noted>>,
+}
+
+impl Noted {
+    fn of(start: &[u8]) -> Self {
+        Self { bytes: start.len() as u64, digest: digest_of([start]), before: None }
+    }
 }
 
 impl TurnFiles {
@@ -97,8 +106,11 @@ impl TurnFiles {
         let (text, of_log) = (text_of(&shown), shown.len().saturating_sub(new));
         let of_log = text_of(shown.get(..of_log).unwrap_or_default());
         self.put(&self.dir.path().join(".gitignore"), b"*\n")?;
+        let before = self.noted().ok().flatten();
+        let before = before.map(|before| Box::new(Noted { before: None, ..before }));
+        self.take_note(&Noted { before, ..Noted::of(of_log.as_bytes()) })?;
         self.put(&self.dir.progress(), text.as_bytes())?;
-        self.take_note(&Noted { bytes: of_log.len() as u64, digest: digest_of([of_log.as_bytes()]) })?;
+        self.take_note(&Noted::of(of_log.as_bytes()))?;
         let mut known = self.known();
         known.lines = keys;
         known.lines.extend(appended.iter().flatten().map(key_of));
@@ -115,7 +127,7 @@ impl TurnFiles {
     pub fn logged(&self) -> Result<(), StateError> {
         let (bytes, path) = (self.known().read_to, self.dir.progress());
         match self.digest_of_start(bytes).map_err(StateError::file("read", &path))? {
-            Some(digest) => self.take_note(&Noted { bytes, digest }),
+            Some(digest) => self.take_note(&Noted { bytes, digest, before: None }),
             None => Ok(()),
         }
     }
@@ -175,11 +187,20 @@ impl TurnFiles {
 
     /// Returns how much of the log is no news by the note; `None` if the log does not begin with that.
     fn end_of_noted(&self) -> Result<Option<u64>, FileError> {
+        let mut next = self.noted()?.map(Box::new);
+        while let Some(noted) = next {
+            if self.digest_of_start(noted.bytes)?.as_ref() == Some(&noted.digest) {
+                return Ok(Some(noted.bytes));
+            }
+            next = noted.before;
+        }
+        Ok(None)
+    }
+
+    /// Reads the note, if there is one.
+    fn noted(&self) -> Result<Option<Noted>, FileError> {
         let read = found(self.root_of_note().read(&self.note, MAX_NOTE_BYTES))?;
-        let noted = read.and_then(|read| serde_json::from_slice::<Noted>(&read).ok());
-        let Some(noted) = noted else { return Ok(None) };
-        let digest = self.digest_of_start(noted.bytes)?;
-        Ok((digest == Some(noted.digest)).then_some(noted.bytes))
+        Ok(read.and_then(|read| serde_json::from_slice(&read).ok()))
     }
 
     /// Returns the digest of so many bytes at the beginning of the log; `None` if there are fewer, or too many.
@@ -354,6 +375,18 @@ mod tests {
         made.append(&line("LEARNING", "left"));
         fs::remove_file(made.dir.path().join("shown.json")).unwrap();
         assert!(Made::files_in(made.dir.path()).begin(&log).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_killed_process_leaves_a_note_that_matches() {
+        let made = Made::new();
+        made.files.begin(&ProgressLog::default()).unwrap();
+        let before = Some(Box::new(Noted::of(b"old\n")));
+        made.files.take_note(&Noted { before, ..Noted::of(b"new log\n") }).unwrap();
+        for (log, end) in [("old\nleft\n", Some(4)), ("new log\nleft\n", Some(8)), ("other\n", None)] {
+            fs::write(made.path("progress.md"), log).unwrap();
+            assert_eq!(made.files.end_of_noted().unwrap(), end, "{log}");
+        }
     }
 
     #[test]

@@ -197,7 +197,10 @@ impl Services {
                 let iteration = (iteration > 0).then_some(iteration);
                 let of_turn =
                     |entry: ProgressEntry| ProgressEntry { iteration, task: task.cloned(), ..entry };
-                self.log(entries.into_iter().map(of_turn).collect()).await;
+                if !self.log(entries.into_iter().map(of_turn).collect()).await {
+                    // A later process takes them over.
+                    return;
+                }
                 let logged = |services: &Self| services.turn_files.as_ref().map_or(Ok(()), TurnFiles::logged);
                 self.blocking(logged).await.and_then(|logged| logged)
             }

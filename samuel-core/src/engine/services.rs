@@ -329,16 +329,16 @@ impl Services {
     }
 
     /// Appends to the progress log, which tells of loops. A line that cannot be written is a
-    /// warning: the log is for readers, not for the loop.
-    pub(super) async fn log(self: &Arc<Self>, entries: Vec<ProgressEntry>) {
+    /// warning: the log is for readers, not for the loop. Returns whether no line was lost so.
+    pub(super) async fn log(self: &Arc<Self>, entries: Vec<ProgressEntry>) -> bool {
         if entries.is_empty() || self.purpose == Purpose::Session {
-            return;
+            return true;
         }
         let entries: Vec<ProgressEntry> = entries.into_iter().map(|entry| self.hidden(entry)).collect();
         let appended = self.blocking(move |services| services.store.append_progress(&entries)).await;
-        if let Err(error) = appended.and_then(|appended| appended) {
-            self.warn(format!("progress.md could not be written: {}", described(&error)));
-        }
+        let Err(error) = appended.and_then(|appended| appended) else { return true };
+        self.warn(format!("progress.md could not be written: {}", described(&error)));
+        false
     }
 
     /// Hides secrets in an entry of the progress log.
