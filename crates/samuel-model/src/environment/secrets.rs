@@ -245,42 +245,28 @@ impl Secrets {
         if matches!(self.matcher().search, Search::Nothing) {
             return value;
         }
-        let Ok(mut document) = serde_json::to_value(&value) else { return value };
-        match self.hide_texts(&mut document) {
-            true => serde_json::from_value(document).unwrap_or_else(|_| self.hidden_but_words(value)),
-            false => value,
-        }
-    }
-
-    /// Returns a value with the secrets hidden in all texts but single words of small letters, since a secret is the
-    /// same word as one of its variants, and times.
-    fn hidden_but_words<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        fn hide(secrets: &Secrets, document: &mut Value) {
-            match document {
-                // Variants have no other characters, and a changed time cannot be read.
-                Value::String(text)
-                    if text.contains(|c: char| !c.is_ascii_lowercase() && c != '_' && c != '-')
-                        && text.parse::<jiff::Timestamp>().is_err() =>
-                {
-                    *text = secrets.hide_values(text).into_owned();
-                }
-                Value::Array(items) => items.iter_mut().for_each(|item| hide(secrets, item)),
-                Value::Object(fields) => {
-                    let texts = fields.iter_mut().filter(|(name, value)| !names_something(name, value));
-                    texts.for_each(|(_, value)| hide(secrets, value));
-                }
-                _ => {}
+        let all: fn(&str) -> bool = |_| true;
+        for may_hide in [all, is_no_variant] {
+            let Ok(mut document) = serde_json::to_value(&value) else { return value };
+            if !self.hide_texts_if(&mut document, may_hide) {
+                return value;
+            }
+            if let Ok(hidden) = serde_json::from_value(document) {
+                return hidden;
             }
         }
-        let Ok(mut document) = serde_json::to_value(&value) else { return value };
-        hide(self, &mut document);
-        serde_json::from_value(document).unwrap_or(value)
+        value
     }
 
     /// Hides the secrets in every text of a document that names nothing, and returns true if it had any.
     pub fn hide_texts(&self, document: &mut Value) -> bool {
+        self.hide_texts_if(document, |_| true)
+    }
+
+    /// Hides the secrets in some of these texts, and in all arguments of tool calls.
+    fn hide_texts_if(&self, document: &mut Value, may_hide: fn(&str) -> bool) -> bool {
         match document {
-            Value::String(text) => match self.hide_values(text) {
+            Value::String(text) if may_hide(text.as_str()) => match self.hide_values(text) {
                 Cow::Owned(hidden) if hidden != *text => {
                     *text = hidden;
                     true
@@ -288,14 +274,18 @@ impl Secrets {
                 _ => false,
             },
             // Every part is looked at, whatever was found before.
-            Value::Array(items) => items.iter_mut().fold(false, |found, item| self.hide_texts(item) | found),
+            Value::Array(items) => {
+                items.iter_mut().fold(false, |found, item| self.hide_texts_if(item, may_hide) | found)
+            }
             Value::Object(fields) => {
                 let is_call = ["ability_id", "decision"].iter().any(|name| fields.contains_key(*name));
                 let texts = fields.iter_mut().filter(|(name, value)| !names_something(name, value));
                 texts.fold(false, |found, (name, value)| {
                     let is_arguments = is_call && matches!(name.as_str(), "input" | "updated_input");
-                    let hides =
-                        if is_arguments { self.hide_arguments(value) } else { self.hide_texts(value) };
+                    let hides = match is_arguments {
+                        true => self.hide_arguments(value),
+                        false => self.hide_texts_if(value, may_hide),
+                    };
                     hides | found
                 })
             }
@@ -309,6 +299,12 @@ impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secrets")
     }
+}
+
+/// Returns true for a text that is neither a time nor a word of small letters, as variants are.
+fn is_no_variant(text: &str) -> bool {
+    text.contains(|c: char| !c.is_ascii_lowercase() && c != '_' && c != '-')
+        && text.parse::<jiff::Timestamp>().is_err()
 }
 
 /// Returns true for a text or a list of texts under a name for what is looked up.
@@ -585,6 +581,20 @@ mod tests {
         };
         let hidden = secrets.hidden(task.clone());
         assert_eq!(hidden, crate::Task { description: "***".to_owned(), ..task });
+    }
+
+    #[test]
+    fn hides_arguments_next_to_variant_that_is_secret() {
+        #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        struct Call {
+            ability_id: String,
+            priority: crate::Priority,
+            input: Value,
+        }
+        let secrets = secrets(&[("ADMIN_PASSWORD", "medium"), ("API_TOKEN", "correct-horse")]);
+        let call = |input| Call { ability_id: "Bash".to_owned(), priority: crate::Priority::Medium, input };
+        let given = call(json!({"session": "correct-horse", "DB_PASSWORD": "x"}));
+        assert_eq!(secrets.hidden(given), call(json!({"session": "***", "DB_PASSWORD": "***"})));
     }
 
     #[test]
