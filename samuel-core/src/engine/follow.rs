@@ -133,8 +133,8 @@ impl Follower {
                 let seen = records.iter().inspect(|record| lane.iter().for_each(|lane| lane.follows(record)));
                 let told =
                     seen.flat_map(|record| self.told_by(record).into_iter().map(|input| (record.seq, input)));
-                for (_, input) in told.filter(|(seq, input)| lane.is_none_or(|lane| lane.hears(*seq, input)))
-                {
+                let told = told.filter(|(seq, input)| lane.is_none_or(|lane| lane.hears(*seq, input)));
+                for input in numbered(told) {
                     // The run has ended if nobody listens any more.
                     let _ = self.services.inputs.send(input);
                 }
@@ -384,6 +384,25 @@ fn is_by_others(record: &JournalRecord) -> bool {
     }
 }
 
+/// Returns what records say, each with the number of its record. Of each record only the last input has that number, and
+/// those before it the one before: a checkpoint in between has not all of the record.
+fn numbered(told: impl Iterator<Item = (u64, Input)>) -> impl Iterator<Item = Input> {
+    let mut told = told.peekable();
+    std::iter::from_fn(move || {
+        let (record, mut input) = told.next()?;
+        let is_last = told.peek().is_none_or(|(next, _)| *next != record);
+        match &mut input {
+            Input::TaskCompleted(Completion { seq, .. }) | Input::PlanChanged(PlanChanged { seq, .. })
+                if !is_last =>
+            {
+                *seq = seq.saturating_sub(1);
+            }
+            _ => {}
+        }
+        Some(input)
+    })
+}
+
 /// Returns the tasks that a record says were completed, by whomever.
 fn completions(record: &JournalRecord) -> Vec<(&TaskId, Actor)> {
     match &record.entry {
@@ -490,4 +509,27 @@ fn holds(records: &[JournalRecord], is_wanted: impl Fn(&Mutation) -> bool) -> bo
         _ => None,
     });
     mutations.into_iter().any(is_wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_last_input_of_record_has_its_number() {
+        let told = |task: &str, record: u64| {
+            let (change, reason, actor) = (PlanChange::Changed, None, Actor::External);
+            let (task, title) = (TaskId::new(task), String::new());
+            (record, PlanChanged { change, task, title, reason, actor, others_at_work: false, seq: record })
+        };
+        let told = [told("1", 7), told("2", 7), told("3", 8)];
+        let told = numbered(told.into_iter().map(|(record, changed)| (record, Input::PlanChanged(changed))));
+        let numbers: Vec<Option<u64>> = told
+            .map(|input| match input {
+                Input::PlanChanged(changed) => Some(changed.seq),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(numbers, [Some(6), Some(7), Some(8)]);
+    }
 }
