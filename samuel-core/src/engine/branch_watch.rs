@@ -24,7 +24,7 @@ use crate::{
     event::{Event, PlanChange},
     git::{ObjectId, Repository},
     machine::{Input, PlanChanged},
-    merge::{MergeRepository, MissingCommits, RepositorySetup},
+    merge::{MergeRepository, RepositorySetup},
     model::{Groups, Plan, Status, Task, TaskId, payload::Actor},
     state::{JournalRecord, Mutation, PlanStore},
 };
@@ -161,14 +161,6 @@ impl BranchWatch {
             || matches!(self.repository.is_checked_out(&former, MAX_COMMITS, MAX_LOOK), Ok(Some(true)))
     }
 
-    /// Has the head of the branch stand for commits that others replaced: git may remove them.
-    fn replace(&self, replaced: &[String], head: &str) {
-        let mut watched = self.state();
-        for commit in watched.on.commits.values_mut().filter(|commit| replaced.contains(commit)) {
-            head.clone_into(commit);
-        }
-    }
-
     /// Forgets lost work, and stores at which head all other work was there. Returns the tasks that lost their work as
     /// often as they may be attempted.
     fn forget(&self, head: String, lost: &[TaskId]) -> Vec<TaskId> {
@@ -228,10 +220,10 @@ impl Services {
         let MovedBranch { branch, head, commits } = moved;
         let repository = MergeRepository::open(watch.setup.clone()).await?;
         let asked: Vec<String> = commits.values().cloned().collect();
-        let MissingCommits { lost: gone, replaced } = repository.missing(&head, &asked).await?;
+        let missing = repository.missing(&head, &asked).await?;
         let lost: Vec<(TaskId, String)> =
-            commits.into_iter().filter(|(_, commit)| gone.contains(commit)).collect();
-        watch.replace(&replaced, &head);
+            commits.into_iter().filter(|(_, commit)| missing.lost.contains(commit)).collect();
+        missing.replace_in(&mut watch.state().on.commits);
         if lost.is_empty() {
             watch.forget(head, &[]);
             return Ok(());

@@ -1,10 +1,11 @@
 //! Merged work that a branch lost, such as by a reset or a forced push.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{MergeRepository, repository::Merge};
 use crate::{
     git::program::GitProgramError,
+    model::TaskId,
     process::CommandSpec,
     workspace::{Configured, WorkspaceError, rescue_of},
 };
@@ -19,8 +20,23 @@ const MAX_COMPARED: &str = "--max-count=10000";
 pub(crate) struct MissingCommits {
     /// Those whose changes are not on the branch either.
     pub(crate) lost: Vec<String>,
-    /// Those whose changes other commits of the branch have.
-    pub(crate) replaced: Vec<String>,
+    /// Those whose changes other commits of the branch have, with the one of the same author, time and subject.
+    pub(crate) replaced: HashMap<String, Option<String>>,
+}
+
+impl MissingCommits {
+    /// Has other commits stand for the commits of tasks that they replaced, which git may remove. If it is not known which
+    /// one has the work of a task, that work is not looked for any more.
+    pub(crate) fn replace_in(&self, commits: &mut BTreeMap<TaskId, String>) {
+        commits.retain(|_, commit| match self.replaced.get(commit.as_str()) {
+            Some(Some(other)) => {
+                commit.clone_from(other);
+                true
+            }
+            Some(None) => false,
+            None => true,
+        });
+    }
 }
 
 impl MergeRepository {
@@ -87,27 +103,41 @@ impl MergeRepository {
             Some(last) => self.merges_to(&tree, &[&merge[..], &[last]].concat()).await?,
             None => false,
         };
+        let elsewhere = merged.iter().map(String::as_str).filter(|commit| beyond.contains(commit));
+        let amended = self.amended(head, &elsewhere.collect::<Vec<&str>>()).await?;
         for (commit, found) in merged.iter().zip(types.lines()) {
             if is_there(found) && !beyond.contains(commit.as_str()) {
                 continue;
             }
+            let other = amended.get(commit);
             let is_replaced = is_there(found)
-                && (has_all
-                    || self.has_changes(head, &tree, commit).await?
-                    || self.has_amended(head, commit).await?);
-            let of = if is_replaced { &mut missing.replaced } else { &mut missing.lost };
-            of.push(commit.clone());
+                && (has_all || other.is_some() || self.has_changes(head, &tree, commit).await?);
+            match is_replaced {
+                true => _ = missing.replaced.insert(commit.clone(), other.cloned()),
+                false => missing.lost.push(commit.clone()),
+            }
         }
         Ok(missing)
     }
 
-    /// Returns whether a branch has a commit with the author, time and subject of one that it does not have.
-    async fn has_amended(&self, head: &str, commit: &str) -> Result<bool, WorkspaceError> {
-        let format = "--format=%an%x09%ae%x09%at%x09%s";
-        let own = self.lines_of("log", self.within(&["log", "--max-count=1", format, commit])).await?;
-        let others = ["log", MAX_COMPARED, format, head, "--not", commit];
-        let others = self.lines_of("log", self.within(&others)).await?;
-        Ok(others.lines().any(|other| other == own.trim_end_matches('\n')))
+    /// Returns the commits of a branch with the author, time and subject of commits that it does not have, by those.
+    async fn amended(&self, head: &str, commits: &[&str]) -> Result<HashMap<String, String>, WorkspaceError> {
+        if commits.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let format = "--format=%H%x09%an%x09%ae%x09%at%x09%s";
+        let asked = commits.join("\n") + "\n";
+        let spec = self.within(&["log", "--no-walk", format, "--stdin"]).stdin(asked.into_bytes());
+        let asked = self.lines_of("log", spec).await?;
+        let not = commits.join("\n^");
+        let spec = self.within(&["log", MAX_COMPARED, format, "--stdin"]);
+        let others = self.lines_of("log", spec.stdin(format!("{head}\n^{not}\n").into_bytes())).await?;
+        let others: HashMap<&str, &str> =
+            others.lines().filter_map(|line| line.split_once('\t')).map(|(other, of)| (of, other)).collect();
+        let asked = asked.lines().filter_map(|line| line.split_once('\t'));
+        Ok(asked
+            .filter_map(|(commit, of)| Some((commit.to_owned(), (*others.get(of)?).to_owned())))
+            .collect())
     }
 
     /// Returns what git lists, one entry a line.

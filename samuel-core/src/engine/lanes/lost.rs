@@ -10,7 +10,7 @@ use super::{
 use crate::{
     engine::{follow::completed_in, services::Services},
     event::{Event, PlanChange},
-    merge::{MergeRepository, MissingCommits, is_hash},
+    merge::{MergeRepository, is_hash},
     model::{Plan, Status, TaskId, payload::Actor as ChangedBy},
     sched::SharedBooks,
     state::{Actor, JournalRecord, Mutation, ProgressEntry, ProgressKind, TaskChange, with_merges},
@@ -34,9 +34,9 @@ impl Lanes {
         let is_completed = |id: &TaskId| plan.task(id).is_some_and(|task| task.status == Status::Completed);
         let merged: Vec<(TaskId, String)> = merged.into_iter().filter(|(id, _)| is_completed(id)).collect();
         let commits: Vec<String> = merged.iter().map(|(_, commit)| commit.clone()).collect();
-        let MissingCommits { lost, replaced } = repository.missing(&head, &commits).await?;
-        self.replace_merged(&replaced, &head);
-        Ok(Some((merged.into_iter().filter(|(_, commit)| lost.contains(commit)).collect(), head)))
+        let missing = repository.missing(&head, &commits).await?;
+        self.replace_merged(&missing);
+        Ok(Some((merged.into_iter().filter(|(_, commit)| missing.lost.contains(commit)).collect(), head)))
     }
 
     /// Reopens completed tasks whose merged work is not on the branch any more, and reports them. Returns whether there

@@ -28,7 +28,7 @@ use crate::{
     event::{RunFault, RunReport},
     hook::{HookCall, HookPoint},
     machine::{Command, HookReply, Input, end_figures},
-    merge::{MergeRepository, MergeStrategy, UnsettledLanding},
+    merge::{MergeRepository, MergeStrategy, MissingCommits, UnsettledLanding},
     model::{Completes, ExitReason, Plan, Scope, TaskId, Usage, run_blocking},
     sched::{Cap, Overlap, SharedBooks},
     state::{Begun, Called, PlanStore, RunEnd, StateError},
@@ -561,13 +561,9 @@ impl Lanes {
         self.state(|state| (state.verified.as_deref() != Some(head)).then(|| state.merged.clone()))
     }
 
-    /// Has the head of the branch stand for merged commits that others replaced: git may remove them.
-    pub(super) fn replace_merged(&self, replaced: &[String], head: &str) {
-        self.state(|state| {
-            for commit in state.merged.values_mut().filter(|commit| replaced.contains(commit)) {
-                head.clone_into(commit);
-            }
-        });
+    /// Has other commits of the branch stand for the merged ones that they replaced.
+    pub(super) fn replace_merged(&self, missing: &MissingCommits) {
+        self.state(|state| missing.replace_in(&mut state.merged));
     }
 
     /// Stores that all merged work was looked for at a head of the branch.
