@@ -21,7 +21,7 @@ use crate::{
     machine::{Input, PlanChanged},
     model::{ClaimTarget, IterationOutcome, Plan, Role, Status, TaskId},
     plan::Pilot,
-    state::{Actor, JournalEntry, JournalRecord, Mutation, ProgressKind, StateError},
+    state::{Actor, Edit, JournalEntry, JournalRecord, Mutation, ProgressKind, StateError},
     workspace::{WorkNote, WorkspaceError},
 };
 
@@ -78,6 +78,23 @@ impl OwnDiscovery {
     }
 }
 
+/// Returns the tasks that say something else because of an entry of the journal.
+fn changed_in(entry: &JournalEntry) -> impl Iterator<Item = &TaskId> {
+    let own = match entry {
+        JournalEntry::Mutation { mutation: Mutation::Edit { id, .. }, .. } => Some(id),
+        _ => None,
+    };
+    let edits = match entry {
+        JournalEntry::Mutation { change, .. } => change.edits(),
+        JournalEntry::Edited { edits, .. } => edits,
+        _ => &[],
+    };
+    own.into_iter().chain(edits.iter().filter_map(|edit| match edit {
+        Edit::Changed { id } => Some(id),
+        _ => None,
+    }))
+}
+
 fn token_in(plan: &Plan) -> Option<u64> {
     plan.claim(&DISCOVER).filter(|claim| claim.is_live()).map(|claim| claim.token)
 }
@@ -92,6 +109,12 @@ impl Lane {
 
     /// Follows who looks for tasks, and which tasks are as good as new, record by record.
     pub(in crate::engine) fn follows(&self, record: &JournalRecord) {
+        if self.leads() {
+            for task in changed_in(&record.entry) {
+                // It was made for the old description.
+                self.shared.take_came_back(task);
+            }
+        }
         match &record.entry {
             JournalEntry::Mutation { mutation: Mutation::Reset { id }, .. } if self.leads() => {
                 self.shared.forgets(Some(id));

@@ -588,9 +588,12 @@ impl Lanes {
         });
     }
 
-    /// Takes down that a person said a task is done.
+    /// Takes down that a person said a task is done: that counts, and not what was merged before.
     pub(super) fn is_done(&self, task: TaskId) {
-        self.state(|state| state.done.push(task));
+        self.state(|state| {
+            state.merged.remove(&task);
+            state.done.push(task);
+        });
     }
 
     /// Takes down that it is not, since somebody did something else with it.
