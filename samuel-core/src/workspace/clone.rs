@@ -405,11 +405,12 @@ impl CloneWorkspace {
         self.hide(record).await?;
         // The tags of the user's were copied, and the user may have removed what they name.
         let tags = ["for-each-ref", "--format=^%(objectname)", "refs/tags"];
-        let tags = self.git.line(&self.users.top, &tags).await?;
+        let tags = self.git.call(&self.users.top, Configured::Alone, &tags);
+        let tags = self.git.list("for-each-ref", tags).await?.unwrap_or_default().concat();
         let missing = "--ignore-missing";
         let count =
             ["rev-list", "--count", missing, "--stdin", "--all", "HEAD", "--not", &record.base, &record.tip];
-        let spec = self.git.call(&self.tree(), Configured::Alone, &count).stdin(tags + "\n");
+        let spec = self.git.call(&self.tree(), Configured::Alone, &count).stdin(tags);
         let count = self.git.finish("rev-list", spec).await;
         Ok(count.is_ok_and(|count| count.stdout.text().trim() == "0"))
     }

@@ -144,8 +144,10 @@ impl LaneClone {
             false => clone.make(&mut record, &standing).await?,
         }
         clone.hide(&mut record).await?;
-        if before.0 != branch {
-            clone.forget(&before.0, &before.1, commit).await?;
+        if before.0 != branch
+            && let Err(error) = clone.forget(&before.0, &before.1, commit).await
+        {
+            told.push(format!("{} stays in the clone: {}", before.0, described(&error)));
         }
         // What is there is of earlier tasks.
         record.elsewhere = elsewhere::tips(&clone.git, &clone.tree()).await?;

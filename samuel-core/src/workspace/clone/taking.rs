@@ -41,7 +41,14 @@ impl CloneWorkspace {
         if !changed.is_empty() {
             return Err(self.refuse(record, &head, RefusedWork::ControlFiles { files: changed }).await?);
         }
-        let is_new = head != record.tip && self.is_beyond(&record.base, &head).await?;
+        let is_beyond = match head == record.tip {
+            true => Ok(false),
+            false => self.is_beyond(&record.base, &head).await,
+        };
+        let is_new = match is_beyond {
+            Ok(is_new) => is_new,
+            Err(error) => return Err(self.refuse_failed(record, error).await?),
+        };
         if !is_new {
             let (base, known) = (record.base.clone(), &mut record.elsewhere);
             match elsewhere::new(&self.git, &self.tree(), &base, known).await {
