@@ -18,19 +18,19 @@ use crate::{
 
 impl Run {
     /// Frees, for a run without lanes, what lanes of an earlier run were working on, and returns what people should
-    /// know. What they had submitted stays.
+    /// know. What they had submitted stays. A move of a branch that was cut off is finished.
     pub(in crate::engine) async fn free_lanes_that_are_gone(&self) -> Result<Vec<String>, RunError> {
         let plan = self.plan_now().await?;
         let is_gone = |claim: &Claim| claim.phase == ClaimPhase::Working && claim.lane().is_some();
         let mut told = Vec::new();
         let is_cut_off =
-            || self.lanes_directory().is_ok_and(|directory| MergeRepository::is_cut_off(&directory));
-        if !plan.claims.iter().any(is_gone) && !is_cut_off() {
+            self.lanes_directory().is_ok_and(|directory| MergeRepository::is_cut_off(&directory));
+        if !is_cut_off && !plan.claims.iter().any(is_gone) {
             return Ok(told);
         }
         match self.free_claims(&plan, &mut told).await {
-            // The run needs no lanes, nor what they need.
-            Err(RunError::Lanes(error)) => {
+            // The run needs no lanes, nor what they need. Half a merge is no place to work.
+            Err(RunError::Lanes(error)) if !is_cut_off => {
                 told.push(format!("what lanes have claimed stays claimed: {}", described(&error)));
             }
             freed => freed?,
