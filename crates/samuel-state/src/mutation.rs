@@ -71,8 +71,8 @@ pub enum Mutation {
         /// The task.
         id: TaskId,
     },
-    /// Reopens the tasks that an iteration completed, because its quality check failed
-    /// (docs/loop.md). Changes only completed tasks.
+    /// Reopens tasks whose completion or skip does not count, such as those of an iteration whose quality check failed
+    /// (docs/loop.md). Changes only tasks that are completed or skipped, and gives them no new attempts.
     TakeBack {
         /// The tasks.
         ids: Vec<TaskId>,
@@ -511,7 +511,7 @@ pub enum TaskChange {
         /// The status now; the same if only the details of the task changed.
         to: Status,
     },
-    /// Completed tasks were reopened: they are pending again.
+    /// Completed or skipped tasks were reopened: they are pending again.
     TakenBack {
         /// Their ids.
         ids: Vec<TaskId>,

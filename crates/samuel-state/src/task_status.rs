@@ -115,21 +115,21 @@ pub(super) fn start(task: &mut Task, owner: Option<&str>) -> Result<TaskChange, 
     }
 }
 
-/// Reopens tasks that were completed or skipped; a task that is gone keeps no other
-/// completion standing. A group is completed by its parts, so those of them are reopened that are completed.
+/// Reopens tasks that were completed or skipped, and leaves out those that are gone. Of a parent task those subtasks are
+/// reopened that are completed.
 pub(super) fn take_back(plan: &mut Plan, ids: &[TaskId]) -> TaskChange {
     let groups = Groups::of(&plan.tasks);
     let mut is_asked: Vec<bool> = plan.tasks.iter().map(|task| ids.contains(&task.id)).collect();
     groups.mark_parts(&mut is_asked);
     let mut taken = Vec::new();
     for (place, (task, is_asked)) in plan.tasks.iter_mut().zip(is_asked).enumerate() {
-        let is_completed = match groups.is_group(place) {
+        let is_settled = match groups.is_group(place) {
             // It was before it had parts, and would be again without them.
             true => task.status != Status::Completed && task.completed_at.is_some(),
             false if task.status == Status::Skipped => ids.contains(&task.id),
             false => task.status == Status::Completed,
         };
-        if is_completed && is_asked {
+        if is_settled && is_asked {
             reset(task);
             taken.push(task.id.clone());
         }

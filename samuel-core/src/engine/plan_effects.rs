@@ -9,7 +9,7 @@ use super::{follow::Follower, services::Services};
 use crate::{
     event::RunFault,
     machine::{EffectResult, WorkLeft},
-    model::{Scope, Task, TaskId, payload::Mode},
+    model::{Scope, Status, Task, TaskId, payload::Mode},
     plan::{Pilot, Work},
     state::{Actor, JournalEntry, JournalRecord, LoadedPlan, Mutation, StateError, refused_in_discovery},
     text::listed,
@@ -51,6 +51,12 @@ async fn try_to_change(
         *owner = Some(services.owner.to_string());
     }
     look_at_work(services, follower, &mutation).await?;
+    if let Mutation::TakeBack { ids, .. } = &mut mutation {
+        // Somebody skipped it since, so it needs no check.
+        let loaded = services.blocking(|services| services.store.load()).await?;
+        let plan = loaded?.plan;
+        ids.retain(|id| plan.task(id).is_none_or(|task| task.status != Status::Skipped));
+    }
     let mut credited = Vec::new();
     if let Mutation::CommitIteration { credits, .. } = &mut mutation {
         if !credits.is_empty() {

@@ -300,15 +300,15 @@ fn what_is_asked_or_answered_at_the_wrong_time_changes_nothing() {
 }
 
 #[test]
-fn completions_are_taken_back_and_skips_are_not() {
+fn take_back_reopens_completed_and_skipped_tasks() {
     let mut plan = plan(&["1", "2", "3"]);
     apply(&mut plan, &done("1", Some("abcd")), NOW).unwrap();
     apply(&mut plan, &Mutation::Skip { id: id("2"), reason: None }, NOW).unwrap();
     let ids = vec![id("1"), id("2"), id("3")];
     let change = apply(&mut plan, &Mutation::TakeBack { ids, failures: vec!["tests".into()] }, NOW).unwrap();
-    assert_eq!(change, TaskChange::TakenBack { ids: vec![id("1")] });
+    assert_eq!(change, TaskChange::TakenBack { ids: vec![id("1"), id("2")] });
     assert_eq!((plan.tasks[0].status, plan.tasks[0].commit_sha.as_deref()), (Status::Pending, None));
-    assert_eq!(plan.tasks[1].status, Status::Skipped);
+    assert_eq!(plan.tasks[1].status, Status::Pending);
     assert_eq!(plan.progress.completed_tasks, 0);
 }
 
