@@ -11,20 +11,20 @@ use std::{
 
 use super::Project;
 use crate::{
-    git::Repository,
+    git::{ObjectId, Repository},
     model::Plan,
     state::JournalRecord,
     workspace::{LaneNote, WorkspaceKind, known_branch},
 };
 
-/// How many commits are searched for the head of a branch, and for how long all branches are looked for.
+/// How many commits are searched for the head of a branch, and for how long.
 const MAX_COMMITS: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_secs(1);
 
 impl Project {
     /// Returns the branches with merged work of a plan that are not in what is checked out, the newest first. A
     /// branch that was squashed counts as merged if a later commit has the same files. A branch of which that cannot
-    /// be found out counts as not merged, and the look takes a second for all of them. Blocks, and starts no process.
+    /// be found out in a second counts as not merged. Blocks, and starts no process.
     pub fn unmerged_branches(&self, plan: &Plan) -> Vec<String> {
         if self.known_into(plan).is_none() {
             return Vec::new();
@@ -44,9 +44,17 @@ impl Project {
             return Vec::new();
         }
         let Ok(Some(repository)) = Repository::open(self.root(), self.caller()) else { return Vec::new() };
-        let deadline = Instant::now() + MAX_LOOK;
-        let unmerged = branches.iter().filter(|branch| is_unmerged(&repository, branch, deadline));
-        unmerged.map(|branch| (*branch).to_owned()).collect()
+        let tip = |branch: &str| repository.reference(&format!("refs/heads/{branch}")).ok().flatten();
+        let is_unmerged = |branch: &&&str| tip(branch).is_some_and(|tip| !is_merged(&repository, &tip));
+        branches.iter().filter(is_unmerged).map(|branch| (*branch).to_owned()).collect()
+    }
+
+    /// Returns whether what is checked out has a commit, or a later one with the same files. Blocks, and starts no
+    /// process.
+    pub(crate) fn has_merged(&self, commit: &str) -> bool {
+        let repository = Repository::open(self.root(), self.caller()).ok().flatten();
+        let commit = repository.as_ref().and_then(|repository| repository.id_of(commit));
+        repository.zip(commit).is_some_and(|(repository, commit)| is_merged(&repository, &commit))
     }
 
     /// Returns the branch that the work of a plan lands on, as the last run with lanes knew it.
@@ -66,12 +74,12 @@ impl Project {
     }
 }
 
-/// Returns whether a branch exists and is not known to be in what is checked out.
-fn is_unmerged(repository: &Repository, branch: &str, deadline: Instant) -> bool {
-    let Ok(Some(tip)) = repository.reference(&format!("refs/heads/{branch}")) else { return false };
+/// Returns whether what is checked out is known to have a commit, or a later one with the same files.
+fn is_merged(repository: &Repository, commit: &ObjectId) -> bool {
+    let deadline = Instant::now() + MAX_LOOK;
     let left = || deadline.saturating_duration_since(Instant::now());
-    !matches!(repository.is_checked_out(&tip, MAX_COMMITS, left()), Ok(Some(true)))
-        && !matches!(repository.has_files_of(&tip, MAX_COMMITS, left()), Ok(true))
+    matches!(repository.is_checked_out(commit, MAX_COMMITS, left()), Ok(Some(true)))
+        || matches!(repository.has_files_of(commit, MAX_COMMITS, left()), Ok(true))
 }
 
 /// Returns the commit that a branch was moved to last by a merge, as a journal tells.

@@ -71,7 +71,7 @@ impl Run {
             && let Some(head) = repository.head(&known.into).await.map_err(of_lanes)?
             && (waits
                 || head == commit && self.last_landing(&known.into).await?.is_none()
-                || !repository.has(commit, &head).await.map_err(of_lanes)?)
+                || !self.is_merged(repository, commit, &head).await?)
         {
             if head != commit {
                 let into = &known.into;
@@ -134,10 +134,24 @@ impl Run {
         }
         let Some(last) = self.last_landing(&known.into).await? else { return Ok(()) };
         // A commit that git has no more is on no branch.
-        if repository.has(checked_out, &last).await.unwrap_or(false) {
+        if self.is_merged(repository, checked_out, &last).await.unwrap_or(false) {
             return Ok(());
         }
         Err(LanesError::Gone { into: known.into.into(), commit: last.into() }.into())
+    }
+
+    /// Returns whether what is checked out has a commit, or its files since a person squashed it.
+    async fn is_merged(
+        &self,
+        repository: &MergeRepository,
+        checked_out: &str,
+        commit: &str,
+    ) -> Result<bool, RunError> {
+        if repository.has(checked_out, commit).await.map_err(of_lanes)? {
+            return Ok(true);
+        }
+        let (project, commit) = (self.frozen.project.clone(), commit.to_owned());
+        blocking(move || project.has_merged(&commit)).await
     }
 
     /// Returns the commit that a branch was moved to last by a landing, as the journal tells.
