@@ -34,6 +34,8 @@ use crate::{
 /// What is said of a work tree of a version in which workers had such.
 const OF_EARLIER: &str =
     "it is a work tree of an earlier version: look at it, then run `git worktree remove`";
+/// Where the branches of lanes are, and the references of kept work.
+const OF_RUNS: [&str; 3] = [BRANCHES, "refs/samuel/rescue", "refs/samuel/kept"];
 /// What the clone of a single loop is called.
 const OF_LOOP: &str = "loop";
 
@@ -130,27 +132,44 @@ impl LaneRemains {
         Ok(Some(Self { git, users, directory, key, upstreams, landed_as: setup.landed_as }))
     }
 
-    /// Returns the branches of lanes and the references of kept work.
+    /// Returns the names of the branches of lanes and the references of kept work that what is checked out has, or a
+    /// branch.
     ///
     /// # Errors
     /// Returns an error where git fails.
-    pub(crate) async fn refs(&self) -> Result<Vec<RemainingRef>, WorkspaceError> {
+    pub(crate) async fn merged(&self, into: Option<&str>) -> Result<HashSet<String>, WorkspaceError> {
+        let into = into.map(|into| format!("refs/heads/{into}"));
+        let into = match into {
+            Some(into) if self.users.reference(&self.git, &into).await?.is_some() => into,
+            _ => "HEAD".to_owned(),
+        };
+        let into = format!("--merged={into}");
+        let args = ["for-each-ref", "--format=%(refname)", "--merged=HEAD", &into];
+        let lines = self.lines(&args.into_iter().chain(OF_RUNS).collect::<Vec<&str>>()).await?;
+        Ok(lines.lines().map(str::to_owned).collect())
+    }
+
+    /// Returns the branches of lanes and the references of kept work, or only those of some names and those that landed
+    /// as another commit. git is asked about each.
+    ///
+    /// # Errors
+    /// Returns an error where git fails.
+    pub(crate) async fn refs(
+        &self,
+        only: Option<&HashSet<String>>,
+    ) -> Result<Vec<RemainingRef>, WorkspaceError> {
         let format = "--format=%(refname) %(objectname) %(committerdate:unix)";
-        let args = [
-            "for-each-ref",
-            "--sort=committerdate",
-            format,
-            BRANCHES,
-            "refs/samuel/rescue",
-            "refs/samuel/kept",
-        ];
-        let lines = self.git.line(&self.users.top, &args).await?;
+        let args = ["for-each-ref", "--sort=committerdate", format].into_iter().chain(OF_RUNS);
+        let lines = self.lines(&args.collect::<Vec<&str>>()).await?;
         let trees = self.listed().await?;
         let mut refs = Vec::new();
         for line in lines.lines() {
             let mut words = line.split(' ');
             let (Some(reference), Some(commit)) = (words.next(), words.next()) else { continue };
             if reference.starts_with(BRANCHES) && of_lane(reference).is_none() {
+                continue;
+            }
+            if only.is_some_and(|only| !only.contains(reference) && !self.landed_as.contains_key(commit)) {
                 continue;
             }
             let seconds = words.next().and_then(|seconds| seconds.parse().ok()).unwrap_or_default();
@@ -372,6 +391,13 @@ impl LaneRemains {
             args.push("--glob=refs/heads/samuel/*/result");
         }
         Ok(self.git.line(&self.users.top, &args).await?.parse().unwrap_or(1))
+    }
+
+    /// Returns what git lists about the user's repository, however long that is.
+    async fn lines(&self, args: &[&str]) -> Result<String, WorkspaceError> {
+        let spec = self.git.call(&self.users.top, Configured::Alone, args);
+        let listed = self.git.list("for-each-ref", spec).await?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&listed.concat()).into_owned())
     }
 
     /// Returns all work trees of the repository.

@@ -159,6 +159,15 @@ impl Run {
     }
 }
 
+/// Which branches and references of kept work are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Looked {
+    /// All, so that it is known why each stays.
+    All,
+    /// Those that were merged: nobody waits for a look at all that earlier runs kept.
+    Merged,
+}
+
 /// Lists and removes what runs left.
 #[derive(Debug)]
 pub(in crate::engine) struct Looker {
@@ -172,7 +181,7 @@ impl Looker {
     async fn list(&self) -> Result<LaneList, RunError> {
         let known = Known::of(&self.project, None).await?;
         Ok(match self.remains(&known).await? {
-            Some(remains) => known.list(remains.trees().await?, remains.refs().await?),
+            Some(remains) => known.list(remains.trees().await?, remains.refs(None).await?),
             None => known.list(Vec::new(), Vec::new()),
         })
     }
@@ -189,17 +198,17 @@ impl Looker {
             project.lane_store().lock_loop(&holder.of_methodology(project.methodology()))
         });
         let _lock = locked.await??;
-        self.clean_locked().await
+        self.clean_locked(Looked::All).await
     }
 
     /// Removes what is merged once a plan is completed. Returns what people should know.
     pub(in crate::engine) async fn clean_at_end(&self) -> Option<String> {
-        let error = self.clean_locked().await.err()?;
+        let error = self.clean_locked(Looked::Merged).await.err()?;
         Some(format!("merged branches and workspaces stay until they are cleaned: {}", described(&error)))
     }
 
     /// Removes what is merged, while this process holds the lock of the loop.
-    pub(super) async fn clean_locked(&self) -> Result<CleanedLanes, RunError> {
+    pub(super) async fn clean_locked(&self, looked: Looked) -> Result<CleanedLanes, RunError> {
         let known = Known::of(&self.project, Some(false)).await?;
         let mut cleaned = CleanedLanes::default();
         let Some(remains) = self.remains(&known).await? else { return Ok(cleaned) };
@@ -216,8 +225,11 @@ impl Looker {
                 },
             }
         }
-        // What was checked out in a work tree is no more by now.
-        for of in remains.refs().await? {
+        let only = match looked {
+            Looked::All => None,
+            Looked::Merged => Some(remains.merged(known.into.as_deref()).await?),
+        };
+        for of in remains.refs(only.as_ref()).await? {
             let listed = known.branch(&of);
             let is_ours = of.results_of().is_none_or(|run| known.is_ours(run, &listed.name));
             let why = known.why_branch_stays(&listed).or_else(|| (!is_ours).then(|| OF_ANOTHER.to_owned()));

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     error::LanesError,
-    lane_list::{CleanedLanes, KeptOfLanes},
+    lane_list::{CleanedLanes, KeptOfLanes, Looked},
     queue::QueueDriver,
 };
 use crate::{
@@ -118,7 +118,7 @@ impl Run {
             }
         };
         // The work is merged by now, whether or not all that it leaves can be removed.
-        let cleaned = looker.clean_locked().await.unwrap_or_else(|error| {
+        let cleaned = looker.clean_locked(Looked::All).await.unwrap_or_else(|error| {
             let name = "other merged branches and workspaces".to_owned();
             let kept = vec![KeptOfLanes { name, why: described(&error) }];
             CleanedLanes { kept, ..CleanedLanes::default() }
