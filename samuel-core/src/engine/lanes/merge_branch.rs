@@ -68,7 +68,7 @@ impl Asked {
 
     /// Returns the words for a merge that a person has to make.
     fn by_hand(&self, first: &str) -> String {
-        format!("{first}, then run `git merge {}`.", self.branch)
+        format!("{first}, then run `git merge {}`.", in_shell(&self.branch))
     }
 }
 
@@ -272,6 +272,23 @@ impl Run {
     }
 }
 
+/// Returns a name as a shell takes it.
+fn in_shell(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._@-".contains(c);
+    if name.chars().all(is_plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
 fn unmergeable(problem: &str, help: &str) -> RunError {
     LanesError::Unmergeable { problem: problem.into(), help: help.into() }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_shell;
+
+    #[test]
+    fn quotes_branch_names_for_shells() {
+        assert_eq!(in_shell("samuel/a-1/result"), "samuel/a-1/result");
+        assert_eq!(in_shell("a;b'$(x)"), r"'a;b'\''$(x)'");
+    }
 }
