@@ -19,6 +19,7 @@ use crate::{
     machine::{Input, RunLimits},
     model::{ClaimPhase, Groups, Plan, Remedy, Scope, Status, TaskId},
     plan::LongPlan,
+    sandbox::HOST,
     text::counted_are,
     workspace::WorkspaceKind,
 };
@@ -71,6 +72,11 @@ pub enum StartWarning {
         /// The branch.
         into: String,
     },
+    /// All workers share the sandbox, which a program brings, so that each may see the workspaces of the others.
+    SharedSandbox {
+        /// The sandbox.
+        sandbox: String,
+    },
     /// Nothing checks what an agent calls done.
     NoChecks,
     /// The project is in no git repository.
@@ -122,6 +128,7 @@ impl StartWarning {
                 "Land it without a loop first, or start with several lanes: either lands it.".into()
             }
             Self::Unmerged { into } => format!("Merge {into} first.").into(),
+            Self::SharedSandbox { .. } => "Implement `in_workspace` for it, or run one worker.".into(),
             Self::NoChecks => "Set quality_checks in samuel.toml, such as [\"cargo test\"].".into(),
             Self::NoRepository => "Run `git init` and commit what there is.".into(),
             Self::NoCommit => "Commit what there is.".into(),
@@ -157,6 +164,9 @@ impl fmt::Display for StartWarning {
                     f,
                     "work of workers is on {into}, which is not merged into what is checked out: this run works without it"
                 )
+            }
+            Self::SharedSandbox { sandbox } => {
+                write!(f, "workers share the sandbox \"{sandbox}\", so one may see the work of another")
             }
             Self::NoChecks => {
                 f.write_str("no quality checks are configured, so what an agent calls done is done")
@@ -220,6 +230,8 @@ impl Run {
             let (project, plan) = (self.frozen.project.clone(), Arc::clone(plan));
             let unmerged = blocking(move || project.unmerged_branches(&plan)).await?;
             warnings.extend(unmerged.into_iter().map(|into| StartWarning::Unmerged { into }));
+        } else {
+            warnings.extend(self.shared_sandbox());
         }
         if !self.has_checks() {
             warnings.push(StartWarning::NoChecks);
@@ -244,6 +256,15 @@ impl Run {
             Ok(Some(_)) | Err(_) => {}
         }
         Ok(warnings)
+    }
+}
+
+impl Run {
+    /// Returns the sandbox of the run if it does not tell the workspaces of workers apart.
+    fn shared_sandbox(&self) -> Option<StartWarning> {
+        let sandbox = self.frozen.sandboxes.named(&self.frozen.settings.sandbox).ok()?;
+        let is_shared = sandbox.name() != HOST && sandbox.in_workspace(self.frozen.project.root()).is_none();
+        is_shared.then(|| StartWarning::SharedSandbox { sandbox: sandbox.name().to_owned() })
     }
 }
 

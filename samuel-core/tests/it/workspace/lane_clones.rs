@@ -102,6 +102,7 @@ async fn workers_run_in_sandbox_without_directories() {
     let check = "test \"$INSIDE\" = yes && ls made-*.txt";
     let told = played(in_clones(&user, &project, script, &[check]).sandbox(Arc::new(Marked))).await;
     all_landed(&user, &project, &told);
+    assert!(told.text().contains("workers share the sandbox \"marked\""), "{}", told.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
