@@ -295,8 +295,7 @@ impl RunBuilder {
     /// Freezes everything for [`Run::land`], which needs no agent.
     ///
     /// # Errors
-    /// Returns a [`RunError`] where a setting, the sandbox, a template or the handlers of a point cannot be used, or
-    /// nothing can be landed here.
+    /// Returns a [`RunError`] where a setting, the sandbox, a template or the handlers of a point cannot be used.
     pub fn build_to_land(mut self) -> Result<Run, RunError> {
         self.is_to_land = true;
         self.settings.check()?;

@@ -143,7 +143,7 @@ impl Lane {
                 self.remove_empty(&branch, None).await;
                 let reason = ReleaseReason::Stopped;
                 let release = Mutation::Release { task: task.into(), token, reason, kept: None };
-                // What is wrong with the work tree is told; a claim that stays is released by the next start.
+                // What is wrong with the clone is told; a claim that stays is released by the next start.
                 let _ = self.shared.blocking(move |store| store.mutate(release, Actor::Runtime)).await?;
                 return Err(error);
             }
@@ -158,7 +158,7 @@ impl Lane {
         Ok(own)
     }
 
-    /// Gets the work tree ready as [`begin`](Self::begin) does, unless it is stopped meanwhile: a command that gets it
+    /// Gets the clone ready as [`begin`](Self::begin) does, unless it is stopped meanwhile: a command that gets it
     /// ready may hang.
     pub(super) async fn begin_unless(
         &self,
@@ -173,7 +173,7 @@ impl Lane {
         }
     }
 
-    /// Gets the work tree ready for a branch, and returns the commit that it begins at.
+    /// Gets the clone ready for a branch, and returns the commit that it begins at.
     async fn begin(
         &self,
         services: &Arc<Services>,
@@ -288,7 +288,7 @@ impl Lane {
         self.give_back(own.task.into(), own.token, kept).await
     }
 
-    /// Keeps what was made in the work tree since a branch began at a commit, and returns where; the branch goes where
+    /// Keeps what was made in the clone since a branch began at a commit, and returns where; the branch goes where
     /// nothing was.
     pub(super) async fn put_away(
         &self,

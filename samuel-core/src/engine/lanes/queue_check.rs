@@ -1,6 +1,6 @@
 //! How the queue checks what it has merged, and what it tells of that.
 //!
-//! The checks are those of the run, made in a work tree of the queue's own. How they went is told as that of any check,
+//! The checks are those of the run, made in a clone of the queue's own. How they went is told as that of any check,
 //! with the tasks whose work was merged. What follows from it [`MergeMachine`](crate::merge::MergeMachine) decides.
 
 use tokio_util::sync::CancellationToken;
@@ -27,7 +27,7 @@ impl QueueDriver {
         merged: Vec<TaskId>,
         stopped: &CancellationToken,
     ) -> Result<Option<Vec<String>>, WorkspaceError> {
-        // A command that gets the work tree ready may take long, and is made again by the next check.
+        // A command that gets the clone ready may take long, and is made again by the next check.
         tokio::select! {
             checked_out = self.tree.check_out(&commit) => checked_out?,
             () = stopped.cancelled() => return Ok(None),
