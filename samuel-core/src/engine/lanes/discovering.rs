@@ -270,3 +270,16 @@ fn lane_of(worker: &str, run: &str) -> u32 {
     let lane = worker.strip_prefix(run).and_then(|rest| rest.strip_prefix("/lane-"));
     lane.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_name_changed_tasks() {
+        let [changed, removed] = ["1", "2"].map(TaskId::new);
+        let edits = vec![Edit::Changed { id: changed.clone() }, Edit::Removed { id: removed }];
+        let entry = JournalEntry::Edited { actor: Actor::External, edits };
+        assert_eq!(changed_in(&entry).collect::<Vec<_>>(), [&changed]);
+    }
+}
