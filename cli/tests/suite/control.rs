@@ -104,6 +104,18 @@ fn who_watches_a_loop_that_is_killed_is_told_that_it_is_gone() {
 }
 
 #[test]
+fn resume_keeps_skip_of_unchecked_task() {
+    let (bench, run) = at_work();
+    bench.ok(&["run", "done", "1"]);
+    run.signal(Signal::KILL);
+    run.code();
+    bench.ok(&["run", "skip", "1"]);
+    bench.write("go-2", "");
+    bench.start(WAITS, &[]).ends(0);
+    assert_eq!([bench.status("1"), bench.status("2")], ["skipped", "completed"]);
+}
+
+#[test]
 fn who_follows_the_log_of_a_loop_that_is_killed_is_told_that_no_end_is_recorded() {
     let (bench, run) = at_work();
     let tail = &mut bench.command_below("exec \"$0\" \"$@\" 2>&1", &["run", "log", "--tail"]);

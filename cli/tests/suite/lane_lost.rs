@@ -150,6 +150,42 @@ fn single_loop_reopens_lost_work_of_workers() {
     assert_eq!(reset_and_started(&bench, &agent), "made-1\nmade-2");
 }
 
+/// Has a person amend the last commit, and starts a run for another task, which reopens nothing.
+fn keeps_amended(bench: &Bench, agent: &str, file: &str) {
+    bench.write(file, "better\n");
+    bench.git(&["commit", "--quiet", "--all", "--amend", "--no-edit"]);
+    bench.ok(&["run", "enqueue", "More"]);
+    let ran = bench.start(agent, &[]);
+    assert!(ran.code == 0 && !ran.stdout.contains("taken back"), "{ran:?}");
+}
+
+/// A repository in which a run without workers did its only task. Returns its agent as well.
+fn worked_alone() -> (Bench, String) {
+    let agent = format!("cat > /dev/null; {DOES} --commit-sha $(git rev-parse HEAD)");
+    let bench = Bench::with_tasks(&["First"]);
+    bench.write("samuel.toml", "version = \"2\"\n");
+    bench.make_repository(&["samuel.toml"]);
+    bench.start(&agent, &[]).ends(0);
+    (bench, agent)
+}
+
+#[test]
+fn keeps_work_that_a_person_amended() {
+    let (bench, agent) = worked_alone();
+    keeps_amended(&bench, &agent, "made-1");
+}
+
+#[test]
+fn keeps_amended_work_whose_old_commit_is_gone() {
+    let (bench, agent) = worked_alone();
+    let old = bench.git(&["rev-parse", "HEAD"]);
+    keeps_amended(&bench, &agent, "made-1");
+    bench.git(&["reflog", "expire", "--expire=now", "--all"]);
+    bench.git(&["gc", "--quiet", "--prune=now"]);
+    assert_eq!(bench.git(&["rev-list", "--all", "--reflog", "--ignore-missing", &old, "--not", "HEAD"]), "");
+    keeps_amended(&bench, &agent, "made-2");
+}
+
 #[test]
 fn single_loop_reopens_its_own_lost_work() {
     let agent = format!("cat > /dev/null; {DOES} --commit-sha $(git rev-parse HEAD)");

@@ -216,15 +216,28 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
     assert!(third.len() == 1 && third != second, "{third:?}");
 }
 
+// Takes about 6 s: three runs with two workers.
 #[test]
 fn squashed_branch_counts_as_merged() {
     let bench = with_repository(&["First"]);
     bench.start(DOES, &["--jobs", "2"]).ends(0);
     let unmerged = || bench.ok(&["run", "status", "--json"]).json()["data"]["unmerged"].clone();
     assert_eq!(unmerged(), serde_json::json!(results(&bench)));
-    bench.git(&["merge", "--quiet", "--squash", &results(&bench)[0]]);
-    bench.git(&["commit", "--quiet", "--message", "All of it"]);
+    let first = results(&bench).remove(0);
+    let squash = |branch: &str| {
+        bench.git(&["merge", "--quiet", "--squash", branch]);
+        bench.git(&["commit", "--quiet", "--message", "All of it"]);
+    };
+    squash(&first);
     assert_eq!(unmerged(), serde_json::json!([]));
+    bench.ok(&["run", "enqueue", "Second"]);
+    let ran = bench.start(DOES, &["--jobs", "2"]).ends(0);
+    assert!(!ran.stderr.contains("goes on with"), "{ran:?}");
+    let second = results(&bench).into_iter().find(|name| *name != first).unwrap();
+    squash(&second);
+    bench.git(&["branch", "--quiet", "-D", &second]);
+    bench.ok(&["run", "enqueue", "Third"]);
+    bench.start(DOES, &["--jobs", "2"]).ends(0);
 }
 
 #[test]

@@ -123,8 +123,8 @@ fn merge_needs_branch_person_and_no_loop() {
     assert_ne!(bench.git(&["rev-list", "--count", &format!("main..{result}")]), "0");
 }
 
-#[test]
-fn merge_killed_in_its_move_is_finished() {
+/// A project in which `run merge` was killed in its move. Returns the commit that it moves to.
+fn cut_off() -> (Bench, String) {
     let (bench, result) = worked("true");
     let tip = bench.git(&["rev-parse", &result]);
     let (up, programs) = (bench.tmp().join("up"), bench.tmp().join("programs"));
@@ -145,9 +145,48 @@ fn merge_killed_in_its_move_is_finished() {
     run.signal(rustix::process::Signal::KILL);
     run.code();
     assert_ne!(head(&bench), tip);
+    (bench, tip)
+}
+
+#[test]
+fn merge_killed_in_its_move_is_finished() {
+    let (bench, tip) = cut_off();
     bench.ok(&["run", "merge"]);
     assert_eq!((head(&bench), bench.read("made-1")), (tip, "x\n".to_owned()));
     assert_eq!(bench.git(&["for-each-ref", "refs/heads/samuel", "refs/samuel"]), "");
+}
+
+#[test]
+fn single_loop_finishes_killed_merge_first() {
+    let (bench, tip) = cut_off();
+    bench.ok(&["run", "enqueue", "Third"]);
+    bench.start(&format!("{DOES}; git rev-parse HEAD > {}/began", bench.tmp().display()), &[]).ends(0);
+    assert_eq!(std::fs::read_to_string(bench.tmp().join("began")).unwrap().trim(), tip);
+    assert!(bench.path("made-1").exists() && bench.path("made-3").exists());
+}
+
+#[test]
+fn merge_refuses_branch_of_a_task() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.configure("");
+    bench.make_repository(&["samuel.toml"]);
+    let refused = bench.samuel(&["run", "merge", &format!("samuel/{RUN}/1-2")]).ends(2).stderr;
+    says(&refused, &["has the work of one task"]);
+}
+
+#[test]
+fn first_signal_ends_merge_in_setup() {
+    let (bench, _) = worked("ls made-*");
+    let up = bench.tmp().join("up");
+    let setup = serde_json::json!(format!("touch {}; sleep 600", up.display()));
+    bench.configure(&format!("parallel = {{ setup = [{setup}] }}"));
+    bench.git(&["commit", "--quiet", "--all", "--message", "Set up"]);
+    let before = head(&bench);
+    let run = bench.spawn(&["run", "merge", "--yes"]);
+    wait_for_file(&up);
+    run.signal(rustix::process::Signal::INT);
+    assert_ne!(run.code(), 0);
+    assert_eq!(head(&bench), before);
 }
 
 #[test]

@@ -72,6 +72,21 @@ impl Counted {
     }
 }
 
+#[test]
+fn reopened_skip_gets_no_new_attempts() {
+    let mut plan = Counted::new();
+    let token = plan.claim("1").unwrap();
+    plan.release("1", token, ReleaseReason::Failed { reason: "red".to_owned() }).unwrap();
+    // An edit of prd.toon.
+    plan.0.tasks[0].status = Status::Skipped;
+    let ids = vec![TaskId::new("1")];
+    plan.change(Mutation::TakeBack { ids, failures: Vec::new() }).unwrap();
+    assert_eq!(plan.task("1").status, Status::Pending);
+    assert!(plan.row("1").is_some());
+    plan.change(Mutation::Reset { id: TaskId::new("1") }).unwrap();
+    assert!(plan.row("1").is_none());
+}
+
 fn conflict() -> ReleaseReason {
     ReleaseReason::Conflict { files: vec!["a.rs".to_owned()] }
 }

@@ -340,15 +340,82 @@ async fn turn(user: &User, clone: &LaneClone, line: &str) -> Result<MadeWork, Wo
     clone.collect(&WorkNote::default()).await
 }
 
-/// Opens a clone of a lane whose gits are logged, a line each, in a file.
-async fn opened_logged(user: &User) -> (LaneClone, PathBuf) {
+/// Returns a path whose git logs its calls, a line each, in a file.
+fn logging_git(user: &User) -> (String, PathBuf) {
     let (bin, log) = (user.path().join("bin"), user.path().join("log"));
     fs::create_dir(&bin).unwrap();
     let git = user.sh(user.path(), "command -v git");
     let logging = format!("#!/bin/sh\necho \"$*\" >> {}\nexec {git} \"$@\"\n", log.display());
     fs::write(bin.join("git"), logging).unwrap();
     user.sh(&bin, "chmod +x git");
-    (opened(user, &format!("{}:{PATH}", bin.display())).await, log)
+    (format!("{}:{PATH}", bin.display()), log)
+}
+
+/// Opens a clone of a lane whose gits are logged, a line each, in a file.
+async fn opened_logged(user: &User) -> (LaneClone, PathBuf) {
+    let (path, log) = logging_git(user);
+    (opened(user, &path).await, log)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn end_of_run_asks_nothing_about_unmerged_refs() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    let commit = user.git("commit-tree -m Kept HEAD^{tree}");
+    user.git(&format!("update-ref refs/samuel/kept/old-1 {commit}"));
+    let (path, log) = logging_git(&user);
+    let env = [("PATH".to_owned(), path), ("HOME".to_owned(), user.home().display().to_string())];
+    let told = played(in_clones(&user, &project, makes_a_file(), &["true"]).env(env)).await;
+    all_landed(&user, &project, &told);
+    let log = fs::read_to_string(log).unwrap();
+    assert!(log.contains("refs/samuel/kept") && !log.contains(&commit), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clean_keeps_clone_with_work_on_no_branch() {
+    let user = User::new();
+    let project = project(&user, &[("1", &[])]);
+    let told = played(in_clones(&user, &project, makes_a_file(), &["false"])).await;
+    assert_eq!(told.report.exit_reason, ExitReason::Blocked);
+    // As if Samuel was killed before it made the branch.
+    for name in user.git("for-each-ref --format='%(refname)' refs/heads/samuel refs/samuel/rescue").lines() {
+        user.git(&format!("update-ref -d {name}"));
+    }
+    let list = project_lanes(&user, &project).await;
+    let [(_, why)] = &list[..] else { panic!("{list:?}") };
+    assert_eq!(why, "what is checked out there is on no branch of yours");
+    assert!(!user.git("for-each-ref refs/samuel/work").is_empty());
+}
+
+#[tokio::test]
+async fn clone_with_work_on_another_branch_stays() {
+    let user = User::new();
+    let clone = opened(&user, PATH).await;
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    let wip = "git switch -qc wip; touch wip; git add wip; git commit -qm Wip; git switch -q samuel/r/1-1; touch made";
+    turn(&user, &clone, wip).await.unwrap();
+    let told = clone.take_told();
+    assert!(told.len() == 1 && told[0].contains("work on wip was not taken out"), "{told:?}");
+    // That is what cleaning asks.
+    let record = fs::read_to_string(user.directory().join("record.json")).unwrap();
+    assert!(record.contains("\"unspent\": true"), "{record}");
+    turn(&user, &clone, "touch more").await.unwrap();
+    assert_eq!(clone.take_told(), [""; 0], "it is told once");
+}
+
+#[tokio::test]
+async fn tags_of_other_branches_keep_no_clone() {
+    let user = User::new();
+    user.git("switch -qc release");
+    user.git("commit -q --allow-empty -m Release");
+    user.git("tag v1");
+    user.git("switch -q main");
+    let clone = opened(&user, PATH).await;
+    clone.begin(BRANCH, &user.head()).await.unwrap();
+    turn(&user, &clone, "git rev-parse v1 && touch made").await.unwrap();
+    clone.remove().await.unwrap();
+    assert_eq!(clone.take_told(), [""; 0]);
+    assert!(!clone.top().exists());
 }
 
 #[tokio::test]

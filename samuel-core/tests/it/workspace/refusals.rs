@@ -122,6 +122,46 @@ async fn a_broken_object_is_refused_and_the_clone_is_moved_aside() {
     let line = "b=$(echo x | git hash-object -w --stdin); t=$(printf \"100644 blob $b\\t.git\\n\" | git mktree); c=$(git commit-tree -p HEAD -m Evil $t); git update-ref HEAD $c";
     let told = refused(line).await;
     assert!(told.contains("git does not take it"), "{told}");
+    let no_parent = "c=$(printf 'tree %s\\nparent %040d\\nauthor A <a@b> 0 +0000\\ncommitter A <a@b> 0 +0000\\n\\nX\\n' $(git write-tree) 1 | git hash-object -t commit -w --stdin --literally); git update-ref HEAD $c";
+    refused(no_parent).await;
+}
+
+#[tokio::test]
+async fn reference_in_the_way_of_refused_work() {
+    let told = refused("git update-ref refs/samuel/refused HEAD; echo exit 0 > ci/check.sh").await;
+    assert_eq!(told, "it changes files that decide what runs: ci/check.sh");
+}
+
+#[tokio::test]
+async fn git_directory_that_cannot_be_written() {
+    let user = User::new();
+    let workspace = user.opened().await;
+    let damage = "rm -rf .git/info; touch .git/info";
+    let error = user.work(&workspace, &format!("echo x > b.txt; {damage}")).await.unwrap_err();
+    assert!(error.is_of_the_work(), "{error}");
+    workspace.begin().await.unwrap();
+    user.work(&workspace, "echo fine > fine.txt").await.unwrap().unwrap();
+    workspace.land().await.unwrap();
+    // A check does the same.
+    user.sh(&workspace.work_dir(), damage);
+    let told = workspace.begin().await.unwrap();
+    assert!(told.iter().any(|told| told.contains("a .git without info")), "{told:?}");
+    assert_eq!(user.work(&workspace, "test -d .git/info && test -e fine.txt").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn no_git_works_in_a_repository_around() {
+    let user = User::new();
+    user.sh(user.path(), "git init -q . && git commit -q --allow-empty -m Around");
+    let around = || user.sh(user.path(), "git rev-parse HEAD && git count-objects -v && git diff --cached");
+    let before = around();
+    let workspace = user.opened().await;
+    for damage in ["rm -rf .git/refs", "rm .git/HEAD", ": > .git/HEAD"] {
+        let error = user.work(&workspace, &format!("echo x > b.txt; {damage}")).await.unwrap_err();
+        assert!(error.is_of_the_work(), "{damage}: {error}");
+        assert_eq!(around(), before, "{damage}");
+        workspace.begin().await.unwrap();
+    }
 }
 
 #[tokio::test]
