@@ -76,6 +76,10 @@ struct Iteration {
     ends: BTreeMap<String, Value>,
     /// The tokens of its calls that ended.
     calls: u64,
+    /// Whether a worker made it, whose work completes its task once it is merged.
+    is_of_worker: bool,
+    /// Whether a merge of its task came next.
+    is_merged: bool,
 }
 
 impl Iteration {
@@ -103,7 +107,7 @@ fn counted(lines: &Lines) -> Count {
         let started = lines.get(run)?.iter().find(|line| line["event"] == "run_started")?;
         started["goes_on_from"].as_str().map(str::to_owned)
     };
-    let mut count = Count::default();
+    let (mut count, mut last) = (Count::default(), BTreeMap::new());
     for (run, lines) in lines {
         let first = iter::successors(Some(run.clone()), from).last().unwrap();
         let (agents, tasks) = count.runs.entry(run.clone()).or_default();
@@ -111,11 +115,13 @@ fn counted(lines: &Lines) -> Count {
         for line in lines {
             let call = || (number(&line["iteration"]), text(&line["turn"]));
             let key = (first.clone(), line["iteration"].as_u64().unwrap_or_default());
-            let iteration = count.iterations.entry(key).or_default();
+            let iteration = count.iterations.entry(key.clone()).or_default();
             match line["event"].as_str().unwrap() {
                 "iteration_started" => {
                     iteration.task = line["task"]["id"].as_str().map(str::to_owned);
                     iteration.began_in = Some(run.clone());
+                    iteration.is_of_worker = line["lane"].is_u64();
+                    last.insert(iteration.task.clone(), key);
                 }
                 "iteration_finished" => _ = iteration.ends.insert(run.clone(), line.clone()),
                 "agent_started" => _ = called.insert(call(), text(&line["agent"])),
@@ -124,7 +130,11 @@ fn counted(lines: &Lines) -> Count {
                     add(agents, &called[&call()], [1, tokens(line)]);
                 }
                 "tasks_taken_back" => all(&line["tasks"]).for_each(|of| add(tasks, &text(of), [0, 0, 1, 0])),
-                "task_landed" => count.landed.push((text(&line["task"]), text(&line["commit"]))),
+                "task_landed" => {
+                    count.landed.push((text(&line["task"]), text(&line["commit"])));
+                    let of = last.get(&line["task"].as_str().map(str::to_owned));
+                    count.iterations.get_mut(of.unwrap()).unwrap().is_merged = true;
+                }
                 _ => {}
             }
         }
@@ -193,7 +203,11 @@ fn differences(bench: &Bench, lines: &Lines) -> Vec<String> {
         let (failed, tokens) = of.of_run(ended_in).unwrap();
         add(&mut tasks, task, [1, u64::from(failed), 0, tokens]);
         let completed = of.ends.values().flat_map(|end| all(&end["completed"]));
-        let is_completed = completed.map(text).any(|completed| completed == *task);
+        let is_completed = if of.is_of_worker {
+            of.is_merged
+        } else {
+            completed.map(text).any(|completed| completed == *task)
+        };
         attempts.entry(task).or_default().insert((began_in, *number, is_completed, tokens));
     }
     let activity = data(&["status"])["activity"].clone();
