@@ -19,6 +19,7 @@ mod documents;
 mod escapes;
 mod guards;
 mod history;
+mod history_campaign;
 mod hooks;
 mod hostile_repository;
 mod init;

@@ -146,7 +146,8 @@ impl Machine {
     }
 
     /// Counts the total usage of the run at the time of an interruption. The total is
-    /// higher than the usage of the calls whose end the run saw. `called` is the agent of the last call, if it is known.
+    /// higher than the usage of the calls whose end the run saw. `called` is the agent of the last call, if
+    /// it is known.
     pub fn count_used(&mut self, used: Usage, called: Option<String>) {
         let lost = used.beyond(&self.core.counters.usage);
         self.core.spending.call_usage = Usage::default();

@@ -12,10 +12,10 @@ use super::{
 use crate::event::IterationFailure;
 
 impl Machine {
-    /// Takes over what other lanes of the run did before it was interrupted: what they consumed, which the plan has, what
-    /// each of their agents consumed, how many of their iterations failed and how many of these were cut off, how many
-    /// failed with each task in whichever lane, and the tasks that are completed since their work has landed or a person
-    /// said so.
+    /// Takes over what other lanes of the run did before it was interrupted: what they consumed, which the plan has,
+    /// what each of their agents consumed, how many of their iterations failed and how many of these were cut off, how
+    /// many failed with each task in whichever lane, and the tasks that are completed since their work has landed or a
+    /// person said so.
     pub fn take_over(
         &mut self,
         usage: Usage,

@@ -135,7 +135,8 @@ pub trait LoopLock: fmt::Debug + Send + Sync {
 pub struct SavedRun {
     /// What it saved.
     pub checkpoint: Checkpoint,
-    /// The run that noted anything last: the one that saved the checkpoint, or one that continues it and saved nothing yet.
+    /// The run that noted anything last: the one that saved the checkpoint, or one that continues it and has not
+    /// saved one yet.
     pub run_id: String,
     /// The number of the note.
     pub seq: u64,

@@ -334,8 +334,8 @@ impl Sum {
         let ended = run.iterations.extract_if(.., |row| row.began_in.is_some());
         self.ends.extend(ended.filter_map(|row| Some(((row.began_in.clone()?, row.iteration), row))));
         for row in &run.iterations {
-            // How long it took is not known of one that was interrupted. What met a usage limit or lost its task says nothing
-            // of how long work takes.
+            // How long it took is not known of one that was interrupted. What met a usage limit or lost its task says
+            // nothing of how long work takes.
             let is_work = row.mode == Some(Mode::Implementation) && !row.excused;
             let is_work = is_work && row.outcome != Some(IterationOutcome::Cancelled);
             let Some(took) = row.took_ms.filter(|_| is_work) else { continue };

@@ -360,16 +360,49 @@ class QueuedWork(Record):
         _set(self, "place", place)
 
 
+class LiveWorker(Record):
+    """What a worker of a run does now.
+
+    Attributes:
+        worker: The worker, from 1; nothing in a run without workers.
+        doing: What it does.
+        iteration: The iteration under way, else the last one.
+        task: The task of that iteration; nothing where it looks for tasks, and between
+            iterations.
+        title: The title of the task.
+    """
+
+    __slots__ = ("worker", "doing", "iteration", "task", "title")
+    __match_args__ = ("doing", "iteration", "worker", "task", "title")
+    worker: int | None
+    doing: Doing
+    iteration: int
+    task: str | None
+    title: str | None
+
+    def __init__(
+        self,
+        doing: Doing,
+        iteration: int,
+        worker: int | None = None,
+        task: str | None = None,
+        title: str | None = None,
+    ) -> None:
+        _set(self, "worker", worker)
+        _set(self, "doing", doing)
+        _set(self, "iteration", iteration)
+        _set(self, "task", task)
+        _set(self, "title", title)
+
+
 class LiveState(Record):
     """What a run does now.
 
     Attributes:
         run: The run's id.
         doing: What it does.
-        iteration: The iteration under way, else the last one; 0 before the first.
-        task: The task of that iteration; nothing where it looks for tasks, and between
-            iterations.
-        title: The title of the task.
+        workers: What each of its workers does, in their order; a run without workers has
+            one. Empty before the first iteration.
         approvals: The tool calls that wait for a person to approve them.
         until: Until when it waits, where that is known.
         queue: The tasks whose work waits to be landed, in a run with lanes, in no order.
@@ -377,13 +410,11 @@ class LiveState(Record):
         into: The branch that work lands on, in a run with lanes.
     """
 
-    __slots__ = ("run", "doing", "iteration", "task", "title", "approvals", "until", "queue", "held", "into")
-    __match_args__ = ("run", "doing", "iteration", "approvals", "queue", "task", "title", "until", "held", "into")
+    __slots__ = ("run", "doing", "workers", "approvals", "until", "queue", "held", "into")
+    __match_args__ = ("run", "doing", "workers", "approvals", "queue", "until", "held", "into")
     run: str
     doing: Doing
-    iteration: int
-    task: str | None
-    title: str | None
+    workers: tuple[LiveWorker, ...]
     approvals: tuple[WaitingCall, ...]
     until: str | None
     queue: tuple[QueuedWork, ...]
@@ -394,20 +425,16 @@ class LiveState(Record):
         self,
         run: str,
         doing: Doing,
-        iteration: int,
+        workers: Iterable[LiveWorker],
         approvals: Iterable[WaitingCall],
         queue: Iterable[QueuedWork],
-        task: str | None = None,
-        title: str | None = None,
         until: str | None = None,
         held: str | None = None,
         into: str | None = None,
     ) -> None:
         _set(self, "run", run)
         _set(self, "doing", doing)
-        _set(self, "iteration", iteration)
-        _set(self, "task", task)
-        _set(self, "title", title)
+        _set(self, "workers", items(workers))
         _set(self, "approvals", items(approvals))
         _set(self, "until", until)
         _set(self, "queue", items(queue))
@@ -6818,6 +6845,7 @@ class AgentCall(Record):
 
     Attributes:
         run_id: The run it belongs to.
+        worker: The worker that makes it, from 1; `None` in a run without workers.
         iteration: The iteration, from 1.
         turn: The turn.
         agent: The agent that is called, whoever chose it.
@@ -6825,10 +6853,11 @@ class AgentCall(Record):
         why: Why it is this one, such as `route 1: complexity complex`.
     """
 
-    __slots__ = ("run_id", "iteration", "turn", "agent", "model", "why")
-    __match_args__ = ("run_id", "iteration", "turn", "agent", "model", "why")
+    __slots__ = ("run_id", "worker", "iteration", "turn", "agent", "model", "why")
+    __match_args__ = ("run_id", "iteration", "turn", "agent", "worker", "model", "why")
     _rust = "Called"
     run_id: str
+    worker: int | None
     iteration: int
     turn: Turn
     agent: str
@@ -6841,10 +6870,12 @@ class AgentCall(Record):
         iteration: int,
         turn: Turn,
         agent: str,
+        worker: int | None = None,
         model: str | None = None,
         why: str = "",
     ) -> None:
         _set(self, "run_id", run_id)
+        _set(self, "worker", worker)
         _set(self, "iteration", iteration)
         _set(self, "turn", turn)
         _set(self, "agent", agent)
@@ -7423,8 +7454,8 @@ class ProjectStatus(Record):
         progress: What all runs did so far.
         agents: What the calls of each agent consumed in all runs of the plan, as far as one
             saved it.
-        call: The call of the agent that the loop which is running makes now, where it makes
-            one.
+        calls: The calls of agents that the loop which is running makes now, at most one for
+            each worker.
         running: Whether a loop is running now.
         holder: Who runs it, where that is known.
         live: What the loop that is running says of itself, where it was asked;
@@ -7438,8 +7469,8 @@ class ProjectStatus(Record):
         unparsed: How many lines of the plan file could not be understood and are kept.
     """
 
-    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "questions", "more_questions", "only", "claims", "remedies", "unmerged", "progress", "agents", "call", "running", "holder", "live", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
-    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "more_questions", "remedies", "unmerged", "call", "holder", "live", "waits_until", "last_end")
+    __slots__ = ("project", "root", "methodology", "source_prd", "revision", "tasks", "next", "questions", "more_questions", "only", "claims", "remedies", "unmerged", "progress", "agents", "calls", "running", "holder", "live", "waits_until", "last_end", "diagnostics", "other_plans", "unparsed")
+    __match_args__ = ("project", "root", "methodology", "revision", "tasks", "next", "questions", "only", "claims", "progress", "agents", "calls", "running", "diagnostics", "other_plans", "unparsed", "source_prd", "more_questions", "remedies", "unmerged", "holder", "live", "waits_until", "last_end")
     project: str
     root: str
     methodology: str
@@ -7455,7 +7486,7 @@ class ProjectStatus(Record):
     unmerged: tuple[str, ...]
     progress: Progress
     agents: tuple[AgentTotal, ...]
-    call: AgentCall | None
+    calls: tuple[AgentCall, ...]
     running: bool
     holder: Holder | None
     live: LiveState | None
@@ -7478,6 +7509,7 @@ class ProjectStatus(Record):
         claims: Iterable[Claim],
         progress: Progress,
         agents: Iterable[AgentTotal],
+        calls: Iterable[AgentCall],
         running: bool,
         diagnostics: Iterable[StateDiagnostic],
         other_plans: Iterable[OtherPlan],
@@ -7486,7 +7518,6 @@ class ProjectStatus(Record):
         more_questions: int = 0,
         remedies: Iterable[WorkRemedy] = (),
         unmerged: Iterable[str] = (),
-        call: AgentCall | None = None,
         holder: Holder | None = None,
         live: LiveState | None = None,
         waits_until: str | None = None,
@@ -7507,7 +7538,7 @@ class ProjectStatus(Record):
         _set(self, "unmerged", items(unmerged))
         _set(self, "progress", progress)
         _set(self, "agents", items(agents))
-        _set(self, "call", call)
+        _set(self, "calls", items(calls))
         _set(self, "running", running)
         _set(self, "holder", holder)
         _set(self, "live", live)
@@ -8482,7 +8513,7 @@ class RunHistory(Record):
     completed: tuple[str, ...]
     taken_back_outside: tuple[str, ...]
     usage: Usage
-    agents: tuple[AgentTotal, ...]
+    agents: tuple[AgentShare, ...]
     warnings: tuple[HistoryNote, ...]
     more_warnings: int
     report: RunReport | None
@@ -8507,7 +8538,7 @@ class RunHistory(Record):
         completed: Iterable[str],
         taken_back_outside: Iterable[str],
         usage: Usage,
-        agents: Iterable[AgentTotal],
+        agents: Iterable[AgentShare],
         warnings: Iterable[HistoryNote],
         more_warnings: int,
         gaps: RecordGaps,
@@ -10005,6 +10036,7 @@ __all__ = [
     "ListedHook",
     "ListedPlugin",
     "LiveState",
+    "LiveWorker",
     "Location",
     "LogLevel",
     "LoggedLine",

@@ -11,7 +11,7 @@
 //! be played, at full size, and `SAMUEL_SEEDS` how many are.
 #![allow(clippy::print_stdout, clippy::disallowed_macros, reason = "a campaign tells its figures")]
 
-mod plans;
+pub(crate) mod plans;
 mod play;
 mod points;
 
