@@ -317,7 +317,7 @@ async fn each_way_in_which_a_real_run_takes_a_completion_back_is_explained() {
     - iteration 1 begins: 1 First [iteration_started]
     LastTurn: it is open again, since its completion was taken back: it is the only one that can be worked on
     - taken back: 1 (completed without a check) [tasks_taken_back]
-    - task 1 is completed, provisionally: First [task_completed]
+    - task 1 is completed by another task's agent, provisionally: First [task_completed]
     - iteration 1 succeeded [iteration_finished]
     - checks passed [quality_checked]
     - iteration 1 begins: 1 First [iteration_started]
