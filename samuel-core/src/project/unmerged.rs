@@ -57,6 +57,18 @@ impl Project {
         repository.zip(commit).is_some_and(|(repository, commit)| is_merged(&repository, &commit))
     }
 
+    /// Returns the branch on which work of a plan was merged last, with its last commit, if the branch is gone and what is
+    /// checked out does not have that work. Blocks, and starts no process.
+    pub(crate) fn gone_branch(&self, plan: &Plan) -> Option<(String, String)> {
+        let into = self.known_into(plan)?;
+        let repository = Repository::open(self.root(), self.caller()).ok().flatten()?;
+        if repository.reference(&format!("refs/heads/{into}")).ok()?.is_some() {
+            return None;
+        }
+        let last = last_landing(&self.plan_store().journal_since(0).ok()?.records, &into)?;
+        (!self.has_merged(&last)).then_some((into, last))
+    }
+
     /// Returns the branch that the work of a plan lands on, as the last run with lanes knew it.
     pub(crate) fn known_into(&self, plan: &Plan) -> Option<String> {
         LaneNote::ALL.iter().find_map(|note| self.noted_branch(plan, *note))

@@ -22,7 +22,9 @@ impl Run {
     pub(in crate::engine) async fn free_lanes_that_are_gone(&self) -> Result<Vec<String>, RunError> {
         let plan = self.plan_now().await?;
         let is_gone = |claim: &Claim| claim.phase == ClaimPhase::Working && claim.lane().is_some();
-        let mut told = Vec::new();
+        let (project, of) = (self.frozen.project.clone(), Arc::clone(&plan));
+        let gone = blocking(move || project.gone_branch(&of)).await?;
+        let mut told: Vec<String> = gone.map(|(into, last)| gone_words(&into, &last)).into_iter().collect();
         let is_cut_off =
             self.lanes_directory().is_ok_and(|directory| MergeRepository::is_cut_off(&directory));
         if !is_cut_off && !plan.claims.iter().any(is_gone) {
@@ -142,4 +144,12 @@ impl Run {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Warns that the branch with merged work is gone.
+fn gone_words(into: &str, last: &str) -> String {
+    format!(
+        "the branch {into} with merged work is gone, and what is checked out does not have that work; `git branch {into} \
+         {last}` makes it again"
+    )
 }
