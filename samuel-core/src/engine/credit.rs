@@ -10,7 +10,12 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{services::Services, work_tree::WorkTree};
-use crate::{git::Listing, model::TaskId, state::TaskCredit, text::names};
+use crate::{
+    git::Listing,
+    model::TaskId,
+    state::{JournalEntry, JournalRecord, Mutation, TaskCredit},
+    text::names,
+};
 
 /// How many files that were left uncommitted an event names.
 const MAX_NAMED: usize = 100;
@@ -150,6 +155,20 @@ pub(super) struct KeptWork {
 impl KeptWork {
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Returns what the next run takes over of a run that ended. No iteration is under way then.
+    pub(super) fn of_earlier_run(self) -> Self {
+        Self { worked: self.worked, ..Self::default() }
+    }
+
+    /// Forgets the work for tasks that records reset.
+    pub(super) fn forget_reset(&mut self, records: &[JournalRecord]) {
+        for record in records {
+            if let JournalEntry::Mutation { mutation: Mutation::Reset { id }, .. } = &record.entry {
+                self.worked.remove(id);
+            }
+        }
     }
 }
 
