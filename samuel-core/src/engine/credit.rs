@@ -58,16 +58,17 @@ pub(super) enum WorkChange {
     Nothing,
     /// Commits were made, or files were changed.
     Changed,
-    /// Something is checked out that does not contain the start.
-    Elsewhere,
     /// It cannot be told.
     Unknown,
 }
 
 /// What iterations of one task changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Worked {
     change: WorkChange,
+    /// Whether what is checked out does not contain `from`, so that no commit is credited.
+    is_elsewhere: bool,
     /// The commits that they made since `from`, the latest first.
     commits: Vec<String>,
     /// The commits that they made before others committed something, the latest first.
@@ -96,7 +97,6 @@ impl Worked {
         let is_same = start.files.is_some() && (&start.files, &start.tree) == (&now.files, &now.tree);
         let is_known = start.files.is_some() && now.files.is_some();
         let change = match line {
-            Line::Elsewhere => WorkChange::Elsewhere,
             _ if is_same => WorkChange::Nothing,
             Line::Unknown => WorkChange::Unknown,
             _ if start.head != now.head || is_known => WorkChange::Changed,
@@ -107,6 +107,7 @@ impl Worked {
             (WorkChange::Changed, WorkChange::Unknown) => WorkChange::Changed,
             (_, change) => change,
         };
+        self.is_elsewhere = line == Line::Elsewhere;
         self.commits = if let Line::Ahead(commits) = line { commits } else { Vec::new() };
         self.to.clone_from(&now.head);
         self
@@ -122,6 +123,8 @@ impl Worked {
 pub(super) struct Credit {
     pub(super) commit: Option<String>,
     pub(super) change: WorkChange,
+    /// Whether it has no commit because what is checked out does not contain the start.
+    pub(super) is_elsewhere: bool,
 }
 
 /// Returns the credit of a task that was completed in an iteration, for which `named` was given as the commit. `own` is
@@ -132,13 +135,14 @@ fn credit(own: &Worked, of_iteration: Option<&Worked>, named: Option<&str>) -> C
         (WorkChange::Nothing, Some(change)) => change,
         (change, _) => change,
     };
-    if own.change == WorkChange::Elsewhere {
-        return Credit { commit: None, change };
+    let is_elsewhere = own.is_elsewhere || of_iteration.is_some_and(|worked| worked.is_elsewhere);
+    if is_elsewhere {
+        return Credit { commit: None, change, is_elsewhere };
     }
     let is_named = |commit: &&String| named.is_some_and(|named| commit.starts_with(named));
     let mut all = own.commits().chain(of_iteration.into_iter().flat_map(Worked::commits));
     let commit = all.find(is_named).or_else(|| own.commits().next());
-    Credit { commit: commit.cloned(), change }
+    Credit { commit: commit.cloned(), change, is_elsewhere }
 }
 
 /// What a process that resumes the run has to know.
@@ -369,7 +373,7 @@ impl Services {
         credits.retain_mut(|TaskCredit { id, commit, unchanged }| {
             let named = self.task(id).and_then(|task| task.commit_sha);
             let Some(credit) = self.work_tree.credit(id, named.as_deref()) else { return false };
-            if credit.change == WorkChange::Elsewhere {
+            if credit.is_elsewhere {
                 self.warn(format!(
                     "task {id} is completed, but what is checked out does not contain the commit at which it began: \
                      no commit is credited"
@@ -400,12 +404,12 @@ mod tests {
     }
 
     fn of(commit: Option<&str>, change: WorkChange) -> Option<Credit> {
-        Some(Credit { commit: commit.map(str::to_owned), change })
+        Some(Credit { commit: commit.map(str::to_owned), change, is_elsewhere: false })
     }
 
     #[test]
     fn credit_is_one_rule_in_place_and_in_clones() {
-        use WorkChange::{Changed, Elsewhere, Nothing, Unknown};
+        use WorkChange::{Changed, Nothing, Unknown};
         let ahead = || Line::Ahead(vec!["cc".to_owned(), "bb".to_owned()]);
         let empty = Seen { tree: Some("tree of aa".to_owned()), ..seen("cc", "1") };
         let late = Seen { files: None, ..seen("aa", "") };
@@ -419,12 +423,14 @@ mod tests {
             // The work of a person is committed.
             (seen("cc", "1"), ahead(), None, Some("cc"), Changed),
             (empty, ahead(), None, Some("cc"), Nothing),
-            (seen("dd", "2"), Line::Elsewhere, Some("dd"), None, Elsewhere),
+            (seen("dd", "2"), Line::Elsewhere, Some("dd"), None, Changed),
             (seen("cc", "2"), Line::Unknown, Some("cc"), None, Unknown),
         ] {
             let told = format!("{now:?} {line:?} {named:?}");
             let worked = Worked::default().and(&seen("aa", "1"), &now, |_| line.clone());
-            assert_eq!(Some(credit(&worked, None, named)), of(commit, change), "{told}");
+            let is_elsewhere = line == Line::Elsewhere;
+            let expected = of(commit, change).map(|credit| Credit { is_elsewhere, ..credit });
+            assert_eq!(Some(credit(&worked, None, named)), expected, "{told}");
         }
     }
 
@@ -496,6 +502,15 @@ mod tests {
         assert_eq!((credit, left), (of(None, WorkChange::Nothing), vec![]));
         let (credit, _) = iteration(&tree, &two, || ());
         assert_eq!(credit, of(second.as_deref(), WorkChange::Changed), "work of an earlier attempt");
+    }
+
+    #[test]
+    fn counts_no_amend_without_content_as_change() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, task) = (in_place(&made), TaskId::new("1"));
+        let amend = ["commit", "--quiet", "--amend", "--message", "Again"];
+        let (credit, _) = iteration(&tree, &task, || made.run(&amend));
+        assert_eq!(credit, Some(Credit { commit: None, change: WorkChange::Nothing, is_elsewhere: true }));
     }
 
     #[test]
