@@ -79,6 +79,18 @@ fn require_change_refuses_another_empty_task() {
 }
 
 #[test]
+fn require_change_refuses_what_cannot_be_compared() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.configure("require_change = true");
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    let agent = "cat > /dev/null; git update-index --split-index; \"$SAMUEL_BINARY\" run done 1";
+    let ran = bench.start(agent, &["--max-iterations", "1"]).ends(4);
+    assert_eq!(bench.status("1"), "pending", "{ran:?}");
+    assert!(ran.stdout.contains("no change is known since task 1 began"), "{ran:?}");
+}
+
+#[test]
 fn credits_work_of_an_earlier_run() {
     let bench = Bench::with_tasks(&["First"]);
     bench.configure("require_change = true\nquality_checks = [\"test -e ../home/ready\"]");

@@ -9,7 +9,10 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{services::Services, work_tree::WorkTree};
+use super::{
+    services::Services,
+    work_tree::{WorkTree, can_be_compared},
+};
 use crate::{
     git::Listing,
     model::TaskId,
@@ -58,7 +61,7 @@ pub(super) enum WorkChange {
     Nothing,
     /// Commits were made, or files were changed.
     Changed,
-    /// It cannot be told.
+    /// It cannot be told: the files could not be looked at, and no commit has other ones.
     Unknown,
 }
 
@@ -95,12 +98,13 @@ impl Worked {
         }
         let line = line(self.from.as_deref());
         let is_same = start.files.is_some() && (&start.files, &start.tree) == (&now.files, &now.tree);
-        let is_known = start.files.is_some() && now.files.is_some();
-        let change = match line {
-            _ if is_same => WorkChange::Nothing,
-            Line::Unknown => WorkChange::Unknown,
-            _ if start.head != now.head || is_known => WorkChange::Changed,
-            _ => WorkChange::Unknown,
+        let is_known = start.files.as_deref().zip(now.files.as_deref());
+        let is_known = is_known.is_some_and(|(start, now)| can_be_compared(start, now));
+        let has_new_tree = now.tree.is_some() && start.tree != now.tree;
+        let change = match (is_same, is_known || has_new_tree) {
+            (true, _) => WorkChange::Nothing,
+            (false, true) => WorkChange::Changed,
+            (false, false) => WorkChange::Unknown,
         };
         self.change = match (self.change, change) {
             (before, WorkChange::Nothing) => before,
@@ -195,7 +199,8 @@ impl WorkTree {
     pub(super) fn begin_task(&self, task: Option<&TaskId>, is_clone: bool) {
         let head = self.commit();
         let mut looks = self.looks();
-        let last = looks.last.take().filter(|last| last.head == head);
+        let last = looks.last.take().filter(|last| last.head == head && last.files.is_some());
+        self.forget_lateness();
         let start = last.unwrap_or_else(|| self.see(is_clone));
         if looks.at_work {
             looks.now = Some(start.clone());
@@ -335,12 +340,13 @@ impl Services {
         }
     }
 
-    /// Returns why completions are refused, if the configuration requires a change and nothing was changed since one of
-    /// the tasks began.
+    /// Returns why completions are refused, if the configuration requires a change and none is known since one of the
+    /// tasks began.
     pub(super) async fn refuses_unchanged(self: &Arc<Self>, mut tasks: Vec<TaskId>) -> Option<String> {
         if !self.require_change || tasks.is_empty() {
             return None;
         }
+        let mut unknown = Vec::new();
         match &self.in_lane {
             Some(lane) => {
                 if !lane.is_unchanged().await {
@@ -349,19 +355,32 @@ impl Services {
             }
             None => {
                 let look = move |services: &Self| {
-                    let is_unchanged = |task: &TaskId| {
-                        let credit = services.work_tree.credit(task, None);
-                        credit.is_some_and(|credit| credit.change == WorkChange::Nothing)
-                    };
-                    tasks.retain(is_unchanged);
-                    tasks
+                    let (mut unchanged, mut unknown) = (Vec::new(), Vec::new());
+                    for task in tasks {
+                        match services.work_tree.credit(&task, None).map(|credit| credit.change) {
+                            Some(WorkChange::Nothing) => unchanged.push(task),
+                            Some(WorkChange::Unknown) => unknown.push(task),
+                            Some(WorkChange::Changed) | None => {}
+                        }
+                    }
+                    (unchanged, unknown)
                 };
-                tasks = self.blocking(look).await.unwrap_or_default();
+                (tasks, unknown) = self.blocking(look).await.unwrap_or_default();
             }
         }
-        let (word, named) = (if tasks.len() == 1 { "task" } else { "tasks" }, names(&tasks, MAX_TASKS));
-        let why = format!("nothing was changed since {word} {named} began (require_change)");
-        (!tasks.is_empty()).then_some(why)
+        let named = |tasks: &[TaskId]| {
+            let word = if tasks.len() == 1 { "task" } else { "tasks" };
+            format!("{word} {}", names(tasks, MAX_TASKS))
+        };
+        if !tasks.is_empty() {
+            return Some(format!("nothing was changed since {} began (require_change)", named(&tasks)));
+        }
+        (!unknown.is_empty()).then(|| {
+            format!(
+                "no change is known since {} began: the project's files could not be compared (require_change)",
+                named(&unknown)
+            )
+        })
     }
 
     /// Fills in the credits of tasks. Leaves out all without a repository, and each task about which no look tells. An
@@ -413,6 +432,7 @@ mod tests {
         let ahead = || Line::Ahead(vec!["cc".to_owned(), "bb".to_owned()]);
         let empty = Seen { tree: Some("tree of aa".to_owned()), ..seen("cc", "1") };
         let late = Seen { files: None, ..seen("aa", "") };
+        let by_names = seen("aa", "names 1");
         for (now, line, named, commit, change) in [
             (seen("aa", "1"), Line::Same, Some("aa"), None, Nothing),
             (seen("aa", "2"), Line::Same, Some("aa"), None, Changed),
@@ -424,7 +444,8 @@ mod tests {
             (seen("cc", "1"), ahead(), None, Some("cc"), Changed),
             (empty, ahead(), None, Some("cc"), Nothing),
             (seen("dd", "2"), Line::Elsewhere, Some("dd"), None, Changed),
-            (seen("cc", "2"), Line::Unknown, Some("cc"), None, Unknown),
+            (seen("cc", "2"), Line::Unknown, Some("cc"), None, Changed),
+            (by_names, Line::Same, None, None, Unknown),
         ] {
             let told = format!("{now:?} {line:?} {named:?}");
             let worked = Worked::default().and(&seen("aa", "1"), &now, |_| line.clone());
@@ -502,6 +523,20 @@ mod tests {
         assert_eq!((credit, left), (of(None, WorkChange::Nothing), vec![]));
         let (credit, _) = iteration(&tree, &two, || ());
         assert_eq!(credit, of(second.as_deref(), WorkChange::Changed), "work of an earlier attempt");
+    }
+
+    #[test]
+    fn compares_names_if_index_is_unreadable() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, task) = (in_place(&made), TaskId::new("1"));
+        let split = || made.run(&["update-index", "--split-index"]);
+        let (credit, _) = iteration(&tree, &task, split);
+        assert_eq!(credit, of(None, WorkChange::Unknown));
+        tree.forget_work(std::slice::from_ref(&task));
+        let (credit, _) = iteration(&tree, &task, || ());
+        assert_eq!(credit, of(None, WorkChange::Nothing));
+        let (credit, _) = iteration(&tree, &task, || made.write("b.rs", ""));
+        assert_eq!(credit, of(None, WorkChange::Changed));
     }
 
     #[test]
