@@ -340,19 +340,18 @@ impl Services {
         }
     }
 
-    /// Returns why completions are refused, if the configuration requires a change and none is known since one of the
-    /// tasks began.
-    pub(super) async fn refuses_unchanged(self: &Arc<Self>, mut tasks: Vec<TaskId>) -> Option<String> {
-        if !self.require_change || tasks.is_empty() {
+    /// Returns the completed tasks that are refused, and why, if the configuration requires a change and none is known
+    /// since they began.
+    pub(super) async fn refuses_unchanged(
+        self: &Arc<Self>,
+        completed: &[TaskId],
+    ) -> Option<(Vec<TaskId>, String)> {
+        if !self.require_change || completed.is_empty() {
             return None;
         }
-        let mut unknown = Vec::new();
-        match &self.in_lane {
-            Some(lane) => {
-                if !lane.is_unchanged().await {
-                    return None;
-                }
-            }
+        let tasks = completed.to_vec();
+        let (mut refused, unknown) = match &self.in_lane {
+            Some(lane) => (if lane.is_unchanged().await { tasks } else { Vec::new() }, Vec::new()),
             None => {
                 let look = move |services: &Self| {
                     let (mut unchanged, mut unknown) = (Vec::new(), Vec::new());
@@ -365,22 +364,23 @@ impl Services {
                     }
                     (unchanged, unknown)
                 };
-                (tasks, unknown) = self.blocking(look).await.unwrap_or_default();
+                self.blocking(look).await.unwrap_or_default()
             }
-        }
+        };
         let named = |tasks: &[TaskId]| {
             let word = if tasks.len() == 1 { "task" } else { "tasks" };
             format!("{word} {}", names(tasks, MAX_TASKS))
         };
-        if !tasks.is_empty() {
-            return Some(format!("nothing was changed since {} began (require_change)", named(&tasks)));
-        }
-        (!unknown.is_empty()).then(|| {
-            format!(
+        let why = match (refused.is_empty(), unknown.is_empty()) {
+            (true, true) => return None,
+            (false, _) => format!("nothing was changed since {} began (require_change)", named(&refused)),
+            (true, false) => format!(
                 "no change is known since {} began: the project's files could not be compared (require_change)",
                 named(&unknown)
-            )
-        })
+            ),
+        };
+        refused.extend(unknown);
+        Some((refused, why))
     }
 
     /// Fills in the credits of tasks. Leaves out all without a repository, and each task about which no look tells. An
