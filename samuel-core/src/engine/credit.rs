@@ -22,6 +22,8 @@ use crate::{
 
 /// How many files that were left uncommitted an event names.
 const MAX_NAMED: usize = 100;
+/// How many commits of a task are kept between iterations, in each of two lists: checkpoints hold them.
+const MAX_KEPT: usize = 100;
 /// How many tasks a refusal names.
 const MAX_TASKS: usize = 10;
 
@@ -117,6 +119,13 @@ impl Worked {
         self
     }
 
+    /// Returns it with no more commits than are kept.
+    fn to_keep(mut self) -> Self {
+        self.commits.truncate(MAX_KEPT);
+        self.earlier.truncate(MAX_KEPT);
+        self
+    }
+
     fn commits(&self) -> impl Iterator<Item = &String> {
         self.commits.iter().chain(&self.earlier)
     }
@@ -192,6 +201,8 @@ pub(super) struct Looks {
     last: Option<Seen>,
     /// The files that an agent left uncommitted, and the commit in which Samuel stored them, if it did.
     left: (Vec<String>, Option<String>),
+    /// Whether a check may still reopen completed tasks of the process before.
+    has_resumed: bool,
 }
 
 impl WorkTree {
@@ -262,7 +273,7 @@ impl WorkTree {
         looks.at_work = false;
         if let (Some(task), Some(start), Some(now)) = (task, start, now) {
             let worked = looks.kept.worked.remove(&task).unwrap_or_default();
-            looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now));
+            looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now).to_keep());
         }
     }
 
@@ -292,6 +303,14 @@ impl WorkTree {
         }
     }
 
+    /// Forgets what was done for tasks that are not open any more.
+    pub(super) fn forget_settled_work(&self, is_open: impl Fn(&TaskId) -> bool) {
+        let mut looks = self.looks();
+        if !mem::take(&mut looks.has_resumed) {
+            looks.kept.worked.retain(|task, _| is_open(task));
+        }
+    }
+
     /// Notes files that Samuel committed since an agent left them uncommitted.
     pub(super) fn committed_for_agent(&self, files: Vec<String>, commit: &str) {
         if !files.is_empty() {
@@ -312,6 +331,7 @@ impl WorkTree {
     pub(super) fn resume_work(&self, kept: KeptWork) {
         let mut looks = self.looks();
         looks.at_work = kept.start.is_some();
+        looks.has_resumed = true;
         looks.kept = kept;
     }
 }
@@ -319,6 +339,9 @@ impl WorkTree {
 impl Services {
     /// Looks at the project where an iteration begins.
     pub(super) fn begin_task(&self, task: Option<&TaskId>) {
+        let plan = self.plan();
+        let is_open = |id: &TaskId| plan.task(id).is_some_and(|task| !task.is_settled());
+        self.work_tree.forget_settled_work(is_open);
         self.work_tree.begin_task(task, self.is_clone());
         self.tell_of_late_look();
     }
@@ -580,6 +603,20 @@ mod tests {
         tree.end_iteration();
         iteration(&tree, &one, || ());
         assert_eq!(tree.credit(&other, Some(&old)), None, "no iteration is under way");
+    }
+
+    #[test]
+    fn keeps_few_commits_of_open_tasks() {
+        let many: Vec<String> = (0..10_000).map(|n| format!("{n:040}")).collect();
+        let kept = Worked { commits: many.clone(), earlier: many.clone(), ..Worked::default() }.to_keep();
+        assert_eq!((kept.commits.len(), kept.earlier.len()), (MAX_KEPT, MAX_KEPT));
+        assert_eq!(kept.commits.first(), many.first(), "the latest");
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, one, two) = (in_place(&made), TaskId::new("1"), TaskId::new("2"));
+        iteration(&tree, &one, || made.write("a.rs", "b\n"));
+        iteration(&tree, &two, || made.write("a.rs", "c\n"));
+        tree.forget_settled_work(|task| *task == two);
+        assert_eq!(tree.kept_work().worked.into_keys().collect::<Vec<_>>(), [two]);
     }
 
     #[test]

@@ -579,6 +579,7 @@ impl Driver {
             Err(StateError::TooLarge { .. }) => {
                 saved.machine.forget_texts();
                 saved.last_failures.clear();
+                saved.work = KeptWork::default();
                 self.services.warn(WITHOUT_TEXTS);
                 self.note_checkpoint(&run_id, &saved, begun).await
             }
@@ -652,7 +653,8 @@ fn without_secrets(mut input: Input, secrets: &Secrets) -> Input {
 
 /// What is said where a run is saved with less than it knows.
 const WITHOUT_TEXTS: &str = "the texts of the run are too long to be saved: if it is cut off, whoever goes on is not \
-                             told what waited for the agent, nor what the last check found";
+                             told what waited for the agent, nor what the last check found, nor what earlier \
+                             attempts at open tasks changed";
 
 impl Services {
     /// Fills in what only the driver knows of an event.
