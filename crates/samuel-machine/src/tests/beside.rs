@@ -63,6 +63,14 @@ fn reopens_unchanged_tasks_and_checks_the_others() {
 }
 
 #[test]
+fn marks_other_tasks_completed_by_the_files() {
+    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
+    let by_files = Input::TaskCompleted(Completion { by_call: false, ..completion });
+    let sim = first_call(2, vec![completed("1"), by_files]).run();
+    assert_eq!((sim.plan.tasks[0].marks.len(), &*sim.plan.tasks[1].marks), (0, &[Mark::OtherAgent][..]));
+}
+
+#[test]
 fn marks_outlive_a_kill_after_the_check() {
     let mut sim = first_call(2, vec![completed("1"), completed("2")]);
     sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
