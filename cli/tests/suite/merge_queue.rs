@@ -159,6 +159,16 @@ fn starts_loops_while_landing_asks_for_trust() {
 }
 
 #[test]
+fn report_of_landing_names_no_other_run() {
+    let bench = with_submitted(&["First", "Second"], &["1"]);
+    let started = bench.start("cat > /dev/null; $SAMUEL_BINARY run done $SAMUEL_TASK_ID", &[]);
+    assert_eq!((started.code, bench.status("2")), (3, "completed".to_owned()), "{started:?}");
+    bench.ok(&["run", "queue", "land", "--yes"]);
+    let page = bench.ok(&["run", "report"]);
+    assert!(!page.stderr.contains("made no iteration"), "{page:?}");
+}
+
+#[test]
 fn work_whose_checks_fail_comes_back_from_a_landing_by_hand() {
     let bench = with_submitted(&["First", "Second"], &["1", "2"]);
     bench.configure("quality_checks = [\"test ! -e made-1\"]");
