@@ -358,9 +358,7 @@ impl Services {
     }
 
     fn tell_of_late_look(&self) {
-        if let Some(late) = self.work_tree.late_look().filter(|_| self.require_change) {
-            self.warn(late);
-        }
+        self.work_tree.late_look().into_iter().for_each(|late| self.warn(late));
     }
 
     /// Returns the completed tasks that are refused, and why, if the configuration requires a change and none is known

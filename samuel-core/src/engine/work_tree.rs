@@ -459,7 +459,11 @@ mod tests {
         );
         tree.begin_turn(false);
         tree.end_turn(false);
-        assert!(tree.late_look().is_some_and(|late| late.contains("could not be looked at within")));
+        let late = tree.late_look().unwrap();
+        assert!(
+            late.contains("could not be looked at within") && late.ends_with("are not reported"),
+            "{late}"
+        );
         assert_eq!(tree.late_look(), None, "it is told once");
     }
 
