@@ -201,6 +201,8 @@ pub(super) struct Looks {
     last: Option<Seen>,
     /// The files that an agent left uncommitted, and the commit in which Samuel stored them, if it did.
     left: (Vec<String>, Option<String>),
+    /// What the iteration under way changed up to the last look, once that was asked.
+    of_iteration: Option<Worked>,
     /// Whether a check may still reopen completed tasks of the process before.
     has_resumed: bool,
 }
@@ -228,6 +230,7 @@ impl WorkTree {
         looks.at_work = looks.kept.start.is_some();
         if looks.at_work && looks.now.is_none() && looks.last.is_none() {
             looks.kept.start = Some(self.see(is_clone));
+            looks.of_iteration = None;
         }
         looks.at_work
     }
@@ -243,6 +246,7 @@ impl WorkTree {
             looks.left = (left, None);
         }
         looks.at_work = false;
+        looks.of_iteration = None;
         (looks.now, looks.last) = (Some(now.clone()), Some(now));
     }
 
@@ -271,6 +275,7 @@ impl WorkTree {
     fn close(&self, looks: &mut Looks) {
         let (task, start, now) = (looks.kept.task.take(), looks.kept.start.take(), looks.now.take());
         looks.at_work = false;
+        looks.of_iteration = None;
         if let (Some(task), Some(start), Some(now)) = (task, start, now) {
             let worked = looks.kept.worked.remove(&task).unwrap_or_default();
             looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now).to_keep());
@@ -283,15 +288,15 @@ impl WorkTree {
 
     /// Returns the credit of a task that was completed in the iteration under way; nothing if no look tells.
     fn credit(&self, task: &TaskId, named: Option<&str>) -> Option<Credit> {
-        let looks = self.looks();
+        let mut looks = self.looks();
         let (start, now) = looks.kept.start.clone().zip(looks.now.clone())?;
-        let (is_own, own) = (looks.kept.task.as_ref() == Some(task), looks.kept.worked.get(task).cloned());
-        drop(looks);
-        let own = own.unwrap_or_default();
-        Some(match is_own {
-            true => credit(&self.with_iteration(own, &start, &now), None, named),
-            false => credit(&own, Some(&self.with_iteration(Worked::default(), &start, &now)), named),
-        })
+        let own = looks.kept.worked.get(task).cloned().unwrap_or_default();
+        if looks.kept.task.as_ref() == Some(task) {
+            return Some(credit(&self.with_iteration(own, &start, &now), None, named));
+        }
+        let of_iteration =
+            looks.of_iteration.get_or_insert_with(|| self.with_iteration(Worked::default(), &start, &now));
+        Some(credit(&own, Some(&*of_iteration), named))
     }
 
     /// Forgets what was done for tasks that have their credit.
