@@ -161,7 +161,7 @@ settings! {
     /// Working on several tasks at once: `[methodology.<name>.parallel]`.
     #[derive(Eq)]
     struct ParallelSettings {
-        /// How many lanes there are, each of which works on a task of its own in a work tree of its own. With 1
+        /// How many lanes there are, each of which works on a task of its own in a clone of its own. With 1
         /// there is no lane: the loop works in the project itself.
         jobs: u32 = 1, Within(1, MAX_JOBS);
         /// The branch that work lands on. Empty stands for a new one of the run, which leaves those of the user as

@@ -282,14 +282,14 @@ impl Run {
         self.frozen.settings.parallel.merge.parse().unwrap_or_default()
     }
 
-    /// Returns the directory in which the work trees are.
+    /// Returns the directory that has the clones of lanes.
     pub(super) fn lanes_directory(&self) -> Result<PathBuf, LanesError> {
         let project = &self.frozen.project;
         let state_dir = project.state_dir().filter(|_| !project.is_in_memory());
         let state_dir = state_dir.ok_or_else(|| {
             unfit(
                 project.root(),
-                "no directory outside of the project is known for their work trees",
+                "no directory outside of the project is known for their clones",
                 "Set HOME or XDG_STATE_HOME.",
             )
         })?;
