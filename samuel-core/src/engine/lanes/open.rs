@@ -120,6 +120,7 @@ impl Run {
             return Err(LanesError::Unfit { root, problem, help }.into());
         }
         let mut told: Vec<String> = copies.map(|_| SHALLOW_COPIED.to_owned()).into_iter().collect();
+        told.extend(self.gone_branch(plan).await?);
         let into = self.into(&repository, plan, &directory, &commit, jobs, &mut told).await?;
         let head = repository.head(&into).await.map_err(of_lanes)?.unwrap_or_else(|| commit.clone());
         if head != commit {
