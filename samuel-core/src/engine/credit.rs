@@ -201,6 +201,10 @@ pub(super) struct Looks {
     last: Option<Seen>,
     /// The files that an agent left uncommitted, and the commit in which Samuel stored them, if it did.
     left: (Vec<String>, Option<String>),
+    /// The start of the iteration under way, if another turn of its agent began after checks or hooks.
+    first: Option<Seen>,
+    /// What the turns before that one changed.
+    earlier_turns: Worked,
     /// What the iteration under way changed up to the last look, once that was asked.
     of_iteration: Option<Worked>,
     /// Whether a check may still reopen completed tasks of the process before.
@@ -228,11 +232,26 @@ impl WorkTree {
     pub(super) fn begin_turn(&self, is_clone: bool) -> bool {
         let mut looks = self.looks();
         looks.at_work = looks.kept.start.is_some();
-        if looks.at_work && looks.now.is_none() && looks.last.is_none() {
-            looks.kept.start = Some(self.see(is_clone));
-            looks.of_iteration = None;
+        if looks.at_work && looks.last.is_none() {
+            self.look_before_turn(&mut looks, is_clone);
         }
         looks.at_work
+    }
+
+    /// Looks at the project before a turn, since checks or hooks may have changed it. The turns before count up to the
+    /// look after them.
+    fn look_before_turn(&self, looks: &mut Looks, is_clone: bool) {
+        let before = looks.kept.start.replace(self.see(is_clone));
+        looks.of_iteration = None;
+        if let (Some(before), Some(now)) = (before, looks.now.take()) {
+            let earlier = mem::take(&mut looks.earlier_turns);
+            looks.earlier_turns = self.with_iteration(earlier, &before, &now);
+            if let Some(task) = looks.kept.task.clone() {
+                let worked = looks.kept.worked.remove(&task).unwrap_or_default();
+                looks.kept.worked.insert(task, self.with_iteration(worked, &before, &now).to_keep());
+            }
+            looks.first.get_or_insert(before);
+        }
     }
 
     /// Looks at the project after a turn of an agent, unless that was done.
@@ -242,6 +261,12 @@ impl WorkTree {
         let now = self.see(is_clone);
         if !is_clone {
             let mut left = self.left_between(&start, &now);
+            if let Some(first) = looks.first.clone() {
+                let (mut earlier, still) = (mem::take(&mut looks.left.0), self.left_between(&first, &now));
+                earlier.retain(|path| still.contains(path) && !left.contains(path));
+                left.append(&mut earlier);
+                left.sort();
+            }
             left.truncate(MAX_NAMED);
             looks.left = (left, None);
         }
@@ -250,8 +275,8 @@ impl WorkTree {
         (looks.now, looks.last) = (Some(now.clone()), Some(now));
     }
 
-    /// Has the next iteration, or the first turn of this one, begin with a look of its own: something but an agent may
-    /// have changed the project.
+    /// Has the next iteration, or the next turn of this one, begin with a look of its own: something other than an
+    /// agent may have changed the project.
     pub(super) fn forget_last_look(&self) {
         self.looks().last = None;
     }
@@ -275,7 +300,7 @@ impl WorkTree {
     fn close(&self, looks: &mut Looks) {
         let (task, start, now) = (looks.kept.task.take(), looks.kept.start.take(), looks.now.take());
         looks.at_work = false;
-        looks.of_iteration = None;
+        (looks.first, looks.earlier_turns, looks.of_iteration) = (None, Worked::default(), None);
         if let (Some(task), Some(start), Some(now)) = (task, start, now) {
             let worked = looks.kept.worked.remove(&task).unwrap_or_default();
             looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now).to_keep());
@@ -294,8 +319,9 @@ impl WorkTree {
         if looks.kept.task.as_ref() == Some(task) {
             return Some(credit(&self.with_iteration(own, &start, &now), None, named));
         }
+        let earlier = looks.earlier_turns.clone();
         let of_iteration =
-            looks.of_iteration.get_or_insert_with(|| self.with_iteration(Worked::default(), &start, &now));
+            looks.of_iteration.get_or_insert_with(|| self.with_iteration(earlier, &start, &now));
         Some(credit(&own, Some(&*of_iteration), named))
     }
 
@@ -636,6 +662,30 @@ mod tests {
             tree.forget_last_look();
             assert_eq!(tree.credit(&task, None), of(None, WorkChange::Nothing), "{round}");
             assert_eq!(tree.end_iteration(), (vec![], None), "{round}");
+        }
+    }
+
+    #[test]
+    fn counts_no_files_of_checks_between_turns() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, one, two) = (in_place(&made), TaskId::new("1"), TaskId::new("2"));
+        for (task, changes) in [(&one, true), (&two, false)] {
+            tree.begin_task(Some(task), false);
+            tree.begin_turn(false);
+            if changes {
+                made.write("a.rs", "b\n");
+            }
+            tree.end_turn(false);
+            made.write("coverage.xml", task.as_str());
+            tree.forget_last_look();
+            tree.begin_turn(false);
+            tree.end_turn(false);
+            let (change, left) =
+                if changes { (WorkChange::Changed, vec!["a.rs"]) } else { (WorkChange::Nothing, vec![]) };
+            assert_eq!(tree.credit(task, None), of(None, change));
+            assert_eq!(tree.credit(&TaskId::new("3"), None), of(None, change));
+            tree.forget_last_look();
+            assert_eq!(tree.end_iteration().0, left);
         }
     }
 
