@@ -199,11 +199,12 @@ impl Document {
         self.plan.tasks.iter().any(|task| task.question.is_some())
     }
 
-    /// Returns whether the completion of one of the tasks has marks, for which there is a column of its own. An excerpt
-    /// is of a plan without.
+    /// Returns whether the completion of one of the tasks has marks, for which there is a column of its own. The table
+    /// of an excerpt keeps that column.
     pub(crate) fn has_marks(&self) -> bool {
         let has_column = self.other_columns().iter().any(|column| column == MARKS);
-        !has_column && self.plan.tasks.iter().any(|task| !task.marks.is_empty())
+        let is_kept = self.excerpt.as_ref().is_some_and(|excerpt| excerpt.has_marks);
+        !has_column && (is_kept || self.plan.tasks.iter().any(|task| !task.marks.is_empty()))
     }
 
     /// Guesses the ids in rows that could not be understood: the first cell,
