@@ -220,7 +220,7 @@ fn a_check_of_the_sandbox_says_of_each_promise_whether_it_held() {
 
 #[test]
 fn removes_bundle_lock_of_a_killed_git() {
-    let bench = bench(&["First", "Second"], "\n[sandbox]\nworkspace = \"clone\"");
+    let bench = bench(&["First", "Second"], "");
     let agent = "cat > /dev/null; echo x > made-$SAMUEL_TASK_ID; \"$SAMUEL_BINARY\" run done $SAMUEL_TASK_ID";
     bench.start(agent, &["--max-iterations", "1"]);
     let vars = bench.ok(&["run", "vars", "--json"]).json();
@@ -231,7 +231,7 @@ fn removes_bundle_lock_of_a_killed_git() {
 
 #[test]
 fn refuses_work_left_on_a_detached_head() {
-    let bench = bench(&["First"], "\n[sandbox]\nworkspace = \"clone\"");
+    let bench = bench(&["First"], "");
     let agent = "cat > /dev/null; git checkout --quiet --detach; echo x > made; git add made; \
                  git commit --quiet --message Made; git checkout --quiet -; \"$SAMUEL_BINARY\" run done 1";
     let ran = bench.start(agent, &["--max-iterations", "1"]);
