@@ -78,7 +78,8 @@ impl Run {
     ) -> Result<LandReport, RunError> {
         self.check_copies()?;
         // A person may take long to decide, and other loops may run meanwhile.
-        let is_decided = has_work(&self.plan_now().await?);
+        let planned = self.plan_now().await?;
+        let is_decided = has_work(&planned);
         if is_decided {
             self.decide_on_landing().await?;
         }
