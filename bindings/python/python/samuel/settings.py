@@ -78,9 +78,8 @@ class Parallel(TypedDict, total=False):
     """Working on several tasks at once."""
 
     jobs: int
-    """How many lanes there are, each of which works on a task of its own in a work tree of its
-    own. With 1 there is no lane: the loop works in the project itself. A whole number from 1 to
-    64.
+    """How many lanes there are, each of which works on a task of its own in a clone of its own.
+    With 1 there is no lane: the loop works in the project itself. A whole number from 1 to 64.
     """
 
     into: str
