@@ -120,7 +120,7 @@ impl Worked {
     }
 
     /// Returns it with no more commits than are kept.
-    fn to_keep(mut self) -> Self {
+    fn into_kept(mut self) -> Self {
         self.commits.truncate(MAX_KEPT);
         self.earlier.truncate(MAX_KEPT);
         self
@@ -248,7 +248,7 @@ impl WorkTree {
             looks.earlier_turns = self.with_iteration(earlier, &before, &now);
             if let Some(task) = looks.kept.task.clone() {
                 let worked = looks.kept.worked.remove(&task).unwrap_or_default();
-                looks.kept.worked.insert(task, self.with_iteration(worked, &before, &now).to_keep());
+                looks.kept.worked.insert(task, self.with_iteration(worked, &before, &now).into_kept());
             }
             looks.first.get_or_insert(before);
         }
@@ -303,7 +303,7 @@ impl WorkTree {
         (looks.first, looks.earlier_turns, looks.of_iteration) = (None, Worked::default(), None);
         if let (Some(task), Some(start), Some(now)) = (task, start, now) {
             let worked = looks.kept.worked.remove(&task).unwrap_or_default();
-            looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now).to_keep());
+            looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now).into_kept());
         }
     }
 
@@ -637,7 +637,7 @@ mod tests {
     #[test]
     fn keeps_few_commits_of_open_tasks() {
         let many: Vec<String> = (0..10_000).map(|n| format!("{n:040}")).collect();
-        let kept = Worked { commits: many.clone(), earlier: many.clone(), ..Worked::default() }.to_keep();
+        let kept = Worked { commits: many.clone(), earlier: many.clone(), ..Worked::default() }.into_kept();
         assert_eq!((kept.commits.len(), kept.earlier.len()), (MAX_KEPT, MAX_KEPT));
         assert_eq!(kept.commits.first(), many.first(), "the latest");
         let made = Made::with(&[("a.rs", "a\n")]);
