@@ -186,7 +186,7 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
     );
     let result = results(&bench)[0].clone();
     bench.ok(&["run", "enqueue", "Second"]);
-    let told = format!("work of workers is on {result}, not merged; run `samuel run merge {result}`\n");
+    let told = format!("{result} has work that is not merged: `samuel run merge {result}`\n");
     says(&bench.ok(&["run", "status"]).stdout, &[&told]);
     let alone = bench.start(DOES, &[]);
     let warned = format!(
@@ -338,16 +338,23 @@ fn branch_with_work_is_named_until_merged() {
         &["run", "status"],
         &["run", "runs"],
         &["run", "why", &run],
-        &["run", "report", "--format", "md"],
-        &["run", "report", "--format", "json"],
+        &["run", "report", &run, "--format", "md"],
+        &["run", "report", &run, "--format", "json"],
     ];
     let names = |look: &[&str]| {
         let told = bench.ok(look).stdout;
-        told.contains("is on work, ") || told.contains("\"unmerged\"")
+        told.contains("work has work that is not merged") || told.contains("\"unmerged\"")
     };
     for look in looks {
         assert!(names(look), "{look:?}: {}", bench.ok(look).stdout);
     }
+    // A later run without workers names it, too.
+    bench.ok(&["run", "enqueue", "Second"]);
+    bench.start(DOES, &[]).ends(0);
+    for look in [&["run", "why", "run"][..], &["run", "report", "--format", "md"]] {
+        assert!(names(look), "{look:?}: {}", bench.ok(look).stdout);
+    }
+    assert_eq!(bench.ok(&["run", "runs"]).stdout.matches("work has work that is not merged").count(), 2);
     bench.git(&["merge", "--quiet", "--no-edit", "work"]);
     for look in looks {
         assert!(!names(look), "{look:?}: {}", bench.ok(look).stdout);

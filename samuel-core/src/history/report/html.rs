@@ -120,8 +120,7 @@ impl RunPage {
     /// Says where work is that is not merged, and what of the record is missing.
     pub(super) fn notes(&self) -> Vec<String> {
         let gaps = &self.run.gaps;
-        let unmerged =
-            |branch| format!("The work is on {branch}, which is not merged into what is checked out.");
+        let unmerged = |branch| format!("{branch} has work that is not merged into what is checked out.");
         let mut told: Vec<String> = self.run.unmerged.iter().map(unmerged).collect();
         if gaps.beginning {
             told.push(
