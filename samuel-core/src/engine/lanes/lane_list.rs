@@ -10,7 +10,7 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::claiming::branch_of;
+use super::claiming::{branch_of, in_branch};
 use crate::{
     engine::{
         builder::RunBuilder,
@@ -398,11 +398,12 @@ impl Known {
     }
 
     /// Returns the task that a branch is named for: `samuel/<run>/<task>-<token>`. The name of kept work may
-    /// have one more number at its end.
+    /// have one more number, or the beginning of a commit, at its end.
     fn task_named(&self, name: &str) -> Option<TaskId> {
         let (task, _) = name.rsplit('/').next()?.rsplit_once('-')?;
         let shorter = task.rsplit_once('-').map(|(task, _)| task);
-        let named = |named: &str| self.plan.tasks.iter().map(|task| &task.id).find(|id| id.as_str() == named);
+        let named =
+            |named: &str| self.plan.tasks.iter().map(|task| &task.id).find(|id| in_branch(id) == named);
         named(task).or_else(|| named(shorter?)).cloned()
     }
 
