@@ -7662,6 +7662,7 @@ AttemptEnd: TypeAlias = Literal[
     "taken_back",
     "failed",
     "open",
+    "returned",
     "cut_off",
 ]
 """What became of an attempt.
@@ -7673,6 +7674,7 @@ AttemptEnd: TypeAlias = Literal[
 - `taken_back`: The task was completed, and taken back: no check has passed.
 - `failed`: The iteration failed.
 - `open`: The iteration ended, and the task was open as before.
+- `returned`: The work was submitted and did not land.
 - `cut_off`: Nobody wrote down how it ended: its run was cut off.
 """
 

@@ -346,6 +346,33 @@ fn a_workers_task_shows_its_attempts() {
 }
 
 #[test]
+fn attempt_whose_work_came_back_says_why() {
+    let bench = on_disk(&[("1", "First")]);
+    let returned = Event::TaskReturned {
+        task: TaskId::new("1"),
+        attempt: 1,
+        reason: "it is in conflict in a.txt".to_owned(),
+        kept: None,
+        excused: true,
+    };
+    let one = Some(1);
+    let events = vec![
+        (None, begins(None)),
+        (one, claimed("1", 1)),
+        (one, started(1, "1")),
+        (one, ended(1, false, &["1"])),
+        (None, returned),
+        (one, started(2, "1")),
+        (one, ended(2, false, &[])),
+    ];
+    tell_by(&*bench.lane(), RUN, 0, events);
+    let attempts = history(&bench).task(&TaskId::new("1")).unwrap().attempts;
+    let ends: Vec<_> = attempts.iter().map(|attempt| attempt.end).collect();
+    assert_eq!(ends, [AttemptEnd::Returned, AttemptEnd::Open]);
+    assert_eq!(attempts[0].failures, ["it is in conflict in a.txt"]);
+}
+
+#[test]
 fn answers_rest_on_the_events_of_the_lane_that_is_asked_about() {
     let bench = played();
     let why = |question| told(&history(&bench).why(&question).unwrap());
