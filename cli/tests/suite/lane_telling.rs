@@ -235,7 +235,10 @@ fn squashed_branch_counts_as_merged() {
     assert!(!ran.stderr.contains("goes on with"), "{ran:?}");
     let second = results(&bench).into_iter().find(|name| *name != first).unwrap();
     squash(&second);
-    bench.git(&["branch", "--quiet", "-D", &second]);
+    let lanes = bench.ok(&["run", "lanes"]).stdout;
+    assert!(!lanes.contains("not merged") && lanes.contains("landed: it is on main"), "{lanes}");
+    bench.ok(&["run", "clean"]);
+    assert_eq!(results(&bench), [""; 0]);
     bench.ok(&["run", "enqueue", "Third"]);
     bench.start(DOES, &["--jobs", "2"]).ends(0);
 }
