@@ -158,6 +158,7 @@ pub fn event_line(event: &Event) -> Option<String> {
             completed,
             usage,
             excused,
+            unrecorded,
             uncommitted,
             committed_for_agent,
             ..
@@ -172,7 +173,8 @@ pub fn event_line(event: &Event) -> Option<String> {
             let failure = failure.unwrap_or_default();
             let left = left_uncommitted(uncommitted, committed_for_agent.as_deref());
             let left = left.map(|left| format!(", {left}")).unwrap_or_default();
-            format!("iteration {iteration} {outcome}{done}{}{failure}{left}", consumed(*usage))
+            let silent = if *unrecorded { ", but the task was not recorded as done" } else { "" };
+            format!("iteration {iteration} {outcome}{silent}{done}{}{failure}{left}", consumed(*usage))
         }
         Event::Waiting { wait_ms, reason, until } => {
             let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();

@@ -434,7 +434,10 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
             Some(marks) => ("warn", format!("completed {marks}{again}{landings}")),
             None => ("ok", format!("completed{again}{landings}")),
         },
-        (false, _) if task.skipped => ("warn", "skipped".to_owned()),
+        (false, _) if task.skipped => {
+            let why = task.skip_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            ("warn", format!("skipped{why}"))
+        }
         (false, _) if task.held.is_some() => (
             "warn",
             format!("not completed, held back in the queue {}", task.held.as_deref().unwrap_or_default()),
