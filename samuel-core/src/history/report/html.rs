@@ -87,9 +87,10 @@ impl RunPage {
         writeln!(out, "<p class=\"{class}\"><b>{}</b></p>", shown(&ended))?;
         let (begun, failed) = run.begun();
         out.push_str("<div class=\"cards\">");
-        card(out, begun, "iterations")?;
+        card(out, begun, if begun == 1 { "iteration" } else { "iterations" })?;
         card(out, failed, "of them failed")?;
-        card(out, run.completed.len(), "tasks completed")?;
+        let completed = run.completed.len();
+        card(out, completed, if completed == 1 { "task completed" } else { "tasks completed" })?;
         card(out, took(run.took_ms), "from start to end")?;
         card(out, run.usage.tokens(), "tokens")?;
         card(out, run.usage.cost_usd.map_or("unknown".to_owned(), dollars), "cost")?;
@@ -354,7 +355,7 @@ fn row(out: &mut String, iteration: &IterationHistory, is_late: bool) -> fmt::Re
     let shown = |words: &str| beginning(words, if is_late { MAX_TEXT } else { MAX_BRIEF });
     let (class, mut outcome) = match (&iteration.outcome, &iteration.failure) {
         (None, _) => ("warn", "no end is recorded".to_owned()),
-        (Some(_), Some(_)) if iteration.lost_its_task => ("warn", LOST_ITS_TASK.to_owned()),
+        (Some(_), Some(_)) if iteration.lost_its_task => ("warn", format!("stopped: {LOST_ITS_TASK}")),
         (Some(outcome), Some(failure)) => {
             ("bad", format!("{outcome}, {}: {}", failure.class, failure.message))
         }
@@ -425,7 +426,10 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
     let landings = counted(task.returned.len(), "attempt");
     let (landings, last) = match (task.completed, task.returned.last()) {
         (_, None) => (String::new(), String::new()),
-        (true, Some(_)) => (format!(", {landings} did not land before"), String::new()),
+        (true, Some(_)) => {
+            let often = u32::try_from(task.returned.len()).unwrap_or(u32::MAX);
+            (format!(", came back {}", times(often)), String::new())
+        }
         (false, Some(last)) => (format!(", {landings} did not land"), format!(": {last}")),
     };
     let waits = task.waits.as_ref().map(|waits| format!(", {waits}")).unwrap_or_default();

@@ -227,7 +227,7 @@ fn a_run_has_the_iterations_checks_and_calls_of_each_lane_and_what_landed() {
     let tasks: Vec<_> = page.tasks.iter().map(|of| (of.task.as_str(), of.iterations, of.failed)).collect();
     assert_eq!(tasks, [("1", 1, 0), ("2", 2, 1), ("3", 1, 0), ("4", 1, 0), ("5", 1, 0)]);
     assert_eq!(page.tasks[0].commits, ["landed-1"]);
-    assert!(page.to_html().contains("in lane 2") && page.to_html().contains("was stopped, since somebody"));
+    assert!(page.to_html().contains("in lane 2") && page.to_html().contains("stopped: its task was settled"));
     assert!(page.to_markdown().contains("- [x] 1 First: completed, 1 iteration (landed-1)"));
 }
 
@@ -457,7 +457,7 @@ fn the_ends_that_a_run_rests_on_are_those_of_the_lane_that_repeats_itself() {
 fn an_iteration_whose_task_somebody_settled_met_no_usage_limit() {
     assert_eq!(
         event_line(&lost_its_task(4)).unwrap(),
-        "iteration 4 was stopped, since somebody settled its task or gave it back"
+        "iteration 4 was stopped: its task was settled or given back"
     );
     let mut limited = lost_its_task(4);
     if let Event::IterationFinished { failure: Some(failure), .. } = &mut limited {
