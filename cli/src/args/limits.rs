@@ -29,7 +29,7 @@ pub(crate) struct LimitArgs {
     /// The pause between two iterations, such as 5s, 1m30s or whole seconds
     #[arg(long, allow_negative_numbers = true, value_name = "TIME", value_parser = setting("pause"))]
     pause: Option<Given>,
-    /// How many lanes work at once, each on a task of its own in a work tree of its own (docs/parallel.md)
+    /// How many lanes work at once, each on a task of its own in a clone of its own (docs/parallel.md)
     ///
     /// What they make is merged, checked and landed on a new branch, which the last line names. With 1 there is
     /// one loop, in the project itself.

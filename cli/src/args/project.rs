@@ -70,7 +70,7 @@ pub(crate) struct DemoArgs {
     /// What the agent and the checks run in: host, which is no sandbox, bwrap or oci
     #[arg(long, value_name = "NAME", default_value = "host")]
     pub(crate) sandbox: String,
-    /// How many lanes work at once, each in a work tree of its own [default: none, one loop]
+    /// How many lanes work at once, each in a clone of its own [default: none, one loop]
     #[arg(long, value_name = "N", value_parser = whole_number::<u32>(1..=64))]
     pub(crate) jobs: Option<u32>,
     /// The image of the sandbox oci, pinned by its digest; it needs a shell, the usual small programs and what

@@ -39,7 +39,7 @@ fn running_tasks_are_not_blocked_and_done_is_provisional() {
     );
     assert!(!status.contains("locked"), "{status}");
     let why = bench.ok(&["run", "why"]).stdout;
-    says(&why, &["what is next: nothing more is next: 2 tasks are under way\n"]);
+    says(&why, &["what is next: nothing else can be started: 2 tasks are under way\n"]);
     let next = &bench.ok(&["run", "status", "--json"]).json()["data"]["next"];
     assert_eq!(next["kind"], "under_way", "{next}");
     let done = bench.ok(&["run", "done", "2"]).stdout;

@@ -1,6 +1,6 @@
 //! Several loops on one plan: lanes, and the queue that lands what they make.
 //!
-//! A [`Lane`] is a machine with its driver, as a single loop is, in a work tree of its own. What makes
+//! A [`Lane`] is a machine with its driver, as a single loop is, in a clone of its own. What makes
 //! it a lane is around the machine, not in it:
 //!
 //! - `view` is the plan as the lane sees it: what its agent says is done is not completed, but
