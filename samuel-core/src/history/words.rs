@@ -186,7 +186,8 @@ pub fn event_line(event: &Event) -> Option<String> {
         }
         Event::Waiting { wait_ms, reason, until } => {
             let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
-            format!("waits {}{until}: {reason}", took(*wait_ms))
+            let wait = if *wait_ms > 0 { format!(" {}", took(*wait_ms)) } else { String::new() };
+            format!("waits{wait}{until}: {reason}")
         }
         Event::RequestRefused { verb, code, message, count, .. } => {
             let verb = verb.as_ref().map(|verb| format!("{verb} ")).unwrap_or_default();
