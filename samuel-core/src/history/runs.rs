@@ -184,7 +184,7 @@ impl History {
         let with_branches = |run: &'a mut RunHistory| {
             let own = run.landed.last().map(|landed| landed.into.clone());
             let named = run.report.as_ref().and_then(|report| report.unmerged.clone());
-            (own.into_iter().chain(named).collect(), run)
+            (own.into_iter().chain(named).collect::<Vec<String>>(), run)
         };
         let runs: Vec<(Vec<String>, &mut RunHistory)> = runs.map(with_branches).collect();
         let branches: BTreeSet<&str> =

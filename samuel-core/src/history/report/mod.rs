@@ -89,8 +89,8 @@ pub struct TaskOutcome {
     /// Who holds its work back in the queue, and why; nothing where nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
-    /// What its work waits for or why it is blocked, as the plan has it now; else that its agent did not record it as done.
-    /// Pages say it, and in JSON the plan itself does.
+    /// What its work waits for or why it is blocked, as the plan has it now; else that its agent did not record it as
+    /// done. Pages say it, and in JSON the plan itself does.
     #[serde(skip)]
     pub(super) waits: Option<String>,
     /// Why it is skipped, as the plan has it now.
