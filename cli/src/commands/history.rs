@@ -8,7 +8,7 @@ use std::{
 };
 
 use samuel_core::{
-    history::{History, HistoryError, LogEntry, event_line},
+    history::{History, HistoryError, LogEntry, RunKind, event_line},
     model::ErrorCode,
     project::Project,
     text::counted,
@@ -128,7 +128,10 @@ pub(crate) fn report(
     let history = History::of(project);
     let page = history.report(&history.resolve(args.run.as_deref())?)?;
     let before = match &args.run {
-        None if page.run.begun().0 == 0 => history.last_at_work_before(&page.run.run)?,
+        // A landing never makes iterations.
+        None if page.run.begun().0 == 0 && page.run.kind != RunKind::Landing => {
+            history.last_at_work_before(&page.run.run)
+        }
         _ => None,
     };
     let before = before.map(|before| {

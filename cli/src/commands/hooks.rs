@@ -63,7 +63,10 @@ fn show(args: &ShowArgs, global: &Global, host: &Host) -> Result<Reply, Failure>
     let hooks = match &point {
         Err(unknown) if !args.what.contains(':') => {
             // The points are known even if the hooks cannot be read.
-            let hooks = in_order(global, host).map_err(|_| unknown_point(unknown))?;
+            let hooks = in_order(global, host).map_err(|error| match unknown.nearest {
+                Some(_) => unknown_point(unknown),
+                None => error,
+            })?;
             if let Err(error @ HooksError::Unknown { .. }) = hooks.find(&args.what, None) {
                 return Err(unknown_word(&args.what, unknown, &error));
             }

@@ -79,6 +79,40 @@ fn require_change_refuses_another_empty_task() {
 }
 
 #[test]
+fn require_change_refuses_what_cannot_be_compared() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.configure("require_change = true");
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    let agent = "cat > /dev/null; git update-index --split-index; \"$SAMUEL_BINARY\" run done 1";
+    let ran = bench.start(agent, &["--max-iterations", "1"]).ends(4);
+    assert_eq!(bench.status("1"), "pending", "{ran:?}");
+    assert!(ran.stdout.contains("no change is known since task 1 began"), "{ran:?}");
+}
+
+#[test]
+fn credits_work_of_an_earlier_run() {
+    let bench = Bench::with_tasks(&["First"]);
+    bench.configure("require_change = true\nquality_checks = [\"test -e ../home/ready\"]");
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    let commit = "echo two > a.txt; git commit --quiet --all --message Two";
+    let agent = format!(
+        "cat > /dev/null; grep -q two a.txt || {{ {commit}; }}; \
+         \"$SAMUEL_BINARY\" run done 1 --commit-sha \"$(git rev-parse HEAD)\""
+    );
+    bench.start(&agent, &["--max-iterations", "1"]).ends(4);
+    assert_eq!(bench.status("1"), "pending");
+    bench.write("../home/ready", "");
+    bench.start(&agent, &[]).ends(0);
+    let task = &bench.tasks()[0];
+    assert_eq!(
+        (task["marks"].is_null(), &task["commit_sha"]),
+        (true, &bench.git(&["rev-parse", "HEAD"]).into())
+    );
+}
+
+#[test]
 fn a_task_that_is_reset_has_new_attempts_in_a_later_run() {
     let bench = ten_tasks();
     let ran = bench.start(POISONED, &["--max-attempts", "2", "--json"]).ends(3);

@@ -114,6 +114,16 @@ fn a_hook_is_shown_with_what_it_asks_for_beside_what_is_configured() {
 }
 
 #[test]
+fn reports_why_hooks_cannot_be_loaded() {
+    let bench = Bench::empty();
+    bench.write("samuel.toml", "version = \"2\"\n[hooks\n");
+    let ran = bench.samuel(&["hooks", "show", "my-linter"]).ends(2);
+    says(&ran.stderr, &["samuel.toml"]);
+    let ran = bench.samuel(&["hooks", "show", "quality.chek"]).ends(2);
+    says(&ran.stderr, &["Did you mean \"quality.check\"?"]);
+}
+
+#[test]
 fn what_is_shown_expanded_is_what_is_started() {
     for (bench, id) in [(noting(), "note:hook.sh"), (with_hooks(HOOKS), "session:post_iteration#1")] {
         let shown = data(&bench, &["hooks", "show", id, "--expanded"]);

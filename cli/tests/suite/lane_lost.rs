@@ -201,3 +201,35 @@ fn single_loop_reopens_its_own_lost_work() {
         assert!(!ran.stdout.contains("taken back"), "{ran:?}");
     }
 }
+
+/// A repository of which one of two tasks is merged onto the branch of a run. Returns that branch and the agent as well.
+fn half_done() -> (Bench, String, String) {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.write("samuel.toml", "version = \"2\"\n");
+    bench.make_repository(&["samuel.toml"]);
+    let agent = format!("cat > /dev/null; {DOES}");
+    bench.start(&agent, &["--jobs", "2", "--task", "1"]);
+    assert_eq!(bench.status("1"), "completed");
+    let into = bench.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads/samuel"]);
+    (bench, into, agent)
+}
+
+#[test]
+fn reopens_work_of_branch_moved_back_to_main() {
+    let (bench, into, agent) = half_done();
+    bench.git(&["branch", "--quiet", "--force", &into, "main"]);
+    let ran = bench.start(&agent, &["--jobs", "2"]);
+    says(&ran.stdout, &[&format!("taken back: 1: {into} lost its merged work")]);
+    assert_eq!(bench.git(&["ls-tree", "--name-only", &into, "made-1", "made-2"]), "made-1\nmade-2");
+}
+
+#[test]
+fn single_loop_warns_of_removed_branch() {
+    let (bench, into, agent) = half_done();
+    bench.git(&["branch", "--quiet", "-D", &into]);
+    let ran = bench.start(&agent, &[]);
+    says(
+        &ran.stderr,
+        &[&format!("the branch {into} with merged work is gone"), &format!("git branch {into} ")],
+    );
+}

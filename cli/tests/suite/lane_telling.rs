@@ -125,7 +125,7 @@ fn a_run_that_is_stopped_says_what_waits_to_be_landed() {
     let mut run = bench.spawn(&[&bench.start_args(&agent)[..], &["--jobs", "2"]].concat());
     ["up-1", "up-2"].iter().for_each(|up| wait_for_file(&bench.tmp().join(up)));
     std::fs::write(bench.tmp().join("go"), "").unwrap();
-    run.wait_for("made-1");
+    run.wait_for("the landing on main waits");
     let status = bench.ok(&["run", "status"]).stdout;
     says(&status, &["Landing    ", " for this: ", "made-1"]);
     let why = bench.ok(&["run", "why", "1"]).stdout;

@@ -9,7 +9,7 @@ use samuel_core::{
     state::{Actor, LandingClaim, Mutation},
 };
 
-use crate::bench::{Bench, Beside, wait_for_file};
+use crate::bench::{AtTerminal, Bench, Beside, wait_for_file};
 
 /// The run that is gone, and one before it.
 pub(crate) const RUN: &str = "20260101T000000Z-0a1b2c3d";
@@ -142,6 +142,30 @@ fn landing_asks_about_checks_and_no_agent() {
     bench.configure("quality_checks = [\"true\", \"false\"]");
     let nothing = bench.ok(&["run", "queue", "land"]).stdout;
     assert!(nothing.starts_with("nothing has landed\n"), "nothing waits that would execute: {nothing}");
+}
+
+#[test]
+fn starts_loops_while_landing_asks_for_trust() {
+    let bench = with_submitted(&["First", "Second"], &["1"]);
+    bench.configure("quality_checks = [\"true\"]");
+    bench.git(&["commit", "--quiet", "--all", "--message", "Check"]);
+    let mut landing = AtTerminal::spawn(&bench, &["run", "queue", "land"]);
+    assert!(landing.wait_for("[y/N]"));
+    let started = bench.start("cat > /dev/null; $SAMUEL_BINARY run done $SAMUEL_TASK_ID", &[]);
+    assert_eq!((started.code, bench.status("2")), (3, "completed".to_owned()), "{started:?}");
+    landing.type_in("y\n");
+    let (code, shown) = landing.end();
+    assert_eq!((code, bench.status("1")), (0, "completed".to_owned()), "{shown}");
+}
+
+#[test]
+fn report_of_landing_names_no_other_run() {
+    let bench = with_submitted(&["First", "Second"], &["1"]);
+    let started = bench.start("cat > /dev/null; $SAMUEL_BINARY run done $SAMUEL_TASK_ID", &[]);
+    assert_eq!((started.code, bench.status("2")), (3, "completed".to_owned()), "{started:?}");
+    bench.ok(&["run", "queue", "land", "--yes"]);
+    let page = bench.ok(&["run", "report"]);
+    assert!(!page.stderr.contains("made no iteration"), "{page:?}");
 }
 
 #[test]

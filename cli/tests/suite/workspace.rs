@@ -217,3 +217,24 @@ fn a_check_of_the_sandbox_says_of_each_promise_whether_it_held() {
     let doctor = bench.samuel(&["doctor"]);
     assert!(!doctor.stdout.contains("bubblewrap"), "nobody chose it: {doctor:?}");
 }
+
+#[test]
+fn removes_bundle_lock_of_a_killed_git() {
+    let bench = bench(&["First", "Second"], "");
+    let agent = "cat > /dev/null; echo x > made-$SAMUEL_TASK_ID; \"$SAMUEL_BINARY\" run done $SAMUEL_TASK_ID";
+    bench.start(agent, &["--max-iterations", "1"]);
+    let vars = bench.ok(&["run", "vars", "--json"]).json();
+    let tree = std::path::PathBuf::from(vars["data"]["Project"]["Root"].as_str().unwrap());
+    std::fs::write(tree.with_file_name("work.bundle.lock"), "").unwrap();
+    bench.start(agent, &[]).ends(0);
+}
+
+#[test]
+fn refuses_work_left_on_a_detached_head() {
+    let bench = bench(&["First"], "");
+    let agent = "cat > /dev/null; git checkout --quiet --detach; echo x > made; git add made; \
+                 git commit --quiet --message Made; git checkout --quiet -; \"$SAMUEL_BINARY\" run done 1";
+    let ran = bench.start(agent, &["--max-iterations", "1"]);
+    says(&ran.stdout, &["it is on a detached HEAD, which is not checked out"]);
+    assert_eq!(bench.status("1"), "pending", "{ran:?}");
+}

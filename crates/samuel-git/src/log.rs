@@ -21,6 +21,8 @@ use super::{
 const MIN_DIGITS: usize = 7;
 /// How long one look at a commit may take.
 const MAX_LOOK: Duration = Duration::from_secs(5);
+/// How many commits are read to find out whether two histories part close to their ends.
+const FEW: usize = 100;
 /// How many parents of one commit are looked at.
 const MAX_PARENTS: usize = 64;
 /// The largest list of commits without parents that is read, in bytes.
@@ -172,6 +174,13 @@ impl Repository {
         count: usize,
         limit: Duration,
     ) -> Result<Since, GitError> {
+        // Otherwise all first parents would be read before that is known.
+        if count > FEW
+            && start.is_some_and(|start| start != head)
+            && matches!(self.walk_since(start, head, FEW, limit), Ok(Since::Elsewhere))
+        {
+            return Ok(Since::Elsewhere);
+        }
         // No date misleads here, unlike in a walk.
         let line = self.first_parents(head, start, count)?;
         let is_whole = match (start, line.last()) {
@@ -542,6 +551,26 @@ mod tests {
         let few = |start, count| repository.commits_since(Some(start), &head(), count, LONG).unwrap();
         assert_eq!(few(&first, 2), Since::Ahead(vec![head(), second]), "too many to find the side");
         assert_eq!(few(&side, 1), Since::Unknown);
+    }
+
+    #[test]
+    fn finds_diverged_history_by_few_reads() {
+        let made = Made::with(&[("a.rs", "")]);
+        let repository = made.opened();
+        let head = || repository.head().unwrap().commit().unwrap();
+        let first = head().to_string();
+        made.commit("Second");
+        made.run(&["checkout", "--quiet", "-b", "side"]);
+        made.commit("On the side");
+        let side = head();
+        made.run(&["checkout", "--quiet", "main"]);
+        made.commit("Third");
+        // Reading on would fail.
+        let (directory, file) = first.split_at(2);
+        let object = made.path().join(".git/objects").join(directory).join(file);
+        fs::remove_file(&object).unwrap();
+        fs::write(&object, "damaged").unwrap();
+        assert_eq!(repository.commits_since(Some(&side), &head(), 10_000, LONG).unwrap(), Since::Elsewhere);
     }
 
     #[test]

@@ -158,6 +158,7 @@ impl Core {
             }
             Input::TaskCompleted(completion) => self.task_completed(&mut state, completion),
             Input::PlanChanged(changed) => self.plan_changed(&mut state, changed),
+            Input::Unchanged { tasks, why } => self.unchanged(&mut state, &tasks, &why),
             Input::Unheard => self.checks.check_age.outdate(),
             Input::AbilityBefore(notice) => self.ability_before(&mut state, notice),
             Input::AbilityAfter(end) => self.ability_after(&mut state, end),

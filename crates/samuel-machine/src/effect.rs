@@ -50,6 +50,14 @@ pub enum Input {
     TaskCompleted(Completion),
     /// Somebody else changed the plan in another way.
     PlanChanged(PlanChanged),
+    /// Nothing was changed for tasks that the check under way was to decide on: they are reopened, and the iteration
+    /// fails. The check decides on the others.
+    Unchanged {
+        /// The tasks.
+        tasks: Vec<TaskId>,
+        /// Why they are reopened.
+        why: String,
+    },
     /// Something may have been completed that nobody tells of: a whole plan was
     /// stored, or the journal cannot be read.
     Unheard,

@@ -173,6 +173,15 @@ impl Machine {
         self.state.iteration().map(|iteration| iteration.credited(&iteration.checking)).unwrap_or_default()
     }
 
+    /// Returns whether the check under way also decides on completions that are not credited to the iteration.
+    #[doc(hidden)]
+    pub fn checks_others(&self) -> bool {
+        let iteration = self.state.iteration();
+        let is_for_person =
+            iteration.is_some_and(|it| it.checking.iter().any(|id| it.by_person.contains(id)));
+        is_for_person || !self.core.checks.doubtful.is_empty()
+    }
+
     /// Returns why the current iteration failed, if it did.
     #[doc(hidden)]
     pub fn failure(&self) -> Option<&IterationFailure> {

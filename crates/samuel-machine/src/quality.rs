@@ -125,6 +125,18 @@ impl Core {
         self.ending.get_or_insert(Ending::new(ExitReason::ControlFilesChanged, Some(detail)));
     }
 
+    /// Reopens tasks for which nothing was changed. The check under way decides on the others.
+    pub(super) fn unchanged(&mut self, state: &mut State, tasks: &[TaskId], why: &str) {
+        let Some(iteration) = state.iteration_mut() else { return };
+        let checking = std::mem::take(&mut iteration.checking);
+        let (unchanged, checking): (Vec<TaskId>, Vec<TaskId>) =
+            checking.into_iter().partition(|id| tasks.contains(id));
+        iteration.checking = checking;
+        let (class, message) = (FailureClass::QualityCheck, why.to_owned());
+        iteration.failure.get_or_insert(IterationFailure { class, message });
+        unchanged.into_iter().for_each(|task| self.reopen(task, why));
+    }
+
     /// Decides on the completions that were checked, and says whether they
     /// stand.
     pub(super) fn settle_check(&mut self, mut iteration: Option<&mut Iteration>, reply: &HookReply) -> bool {

@@ -115,7 +115,7 @@ impl Core {
                 iteration.by_person.push(completion.task.clone());
             }
         }
-        let marks = by.marks();
+        let marks = by.marks(is_own);
         if !marks.is_empty() {
             self.mutations.push_back(Mutation::Mark { id: task.clone(), marks: marks.clone() });
         }

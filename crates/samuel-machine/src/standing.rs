@@ -65,10 +65,12 @@ impl CompletedBy {
         }
     }
 
-    /// Returns the marks of a completion.
-    pub(super) fn marks(self) -> Vec<Mark> {
+    /// Returns the marks of a completion, where `is_own` says whether the agent at work was called for the task.
+    pub(super) fn marks(self, is_own: bool) -> Vec<Mark> {
         match self {
             Self::OtherAgent => vec![Mark::OtherAgent],
+            // A command that did not reach the run, or a record in the journal.
+            Self::Unknown if !is_own => vec![Mark::OtherAgent],
             Self::Edit => vec![Mark::Edit],
             Self::OwnAgent | Self::Person | Self::Unknown => Vec::new(),
         }

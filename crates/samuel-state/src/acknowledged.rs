@@ -34,7 +34,10 @@ pub(super) struct Acknowledged {
 impl Acknowledged {
     /// Returns what differs in the plan beside what records tell.
     pub(super) fn edits(&self, file: &PlanFile, records: &[JournalRecord]) -> Vec<Edit> {
-        if Arc::ptr_eq(&self.plan, &file.document.plan) || self.content == file.content {
+        let is_same = Arc::ptr_eq(&self.plan, &file.document.plan) || self.content == file.content;
+        // A former file may be there again after records that changed it.
+        let changes = |record: &JournalRecord| matches!(record.entry, JournalEntry::Mutation { .. });
+        if is_same && !records.iter().any(changes) {
             return Vec::new();
         }
         let before = Known { plan: &self.plan, unread: self.unread };

@@ -175,6 +175,11 @@ impl FileStore {
             warnings.extend(lost.told());
             file = self.with_claims(file, lost)?;
         }
+        if let Some(lost) = known.lost_credits(&file, &edits).filter(|_| !journal_is_lost) {
+            edits.retain(|edit| !lost.undoes(edit));
+            warnings.push(lost.told());
+            file = self.with_credits(file, lost)?;
+        }
         let put_back = (!warnings.is_empty()).then(|| {
             let data = json!({ "what": warnings });
             JournalEntry::Event(NotedEvent { name: "put_back".to_owned(), data })

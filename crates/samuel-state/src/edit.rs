@@ -150,8 +150,8 @@ fn project_edit(before: &Plan, now: &Plan) -> Option<Edit> {
 #[derive(Default)]
 struct Told<'a> {
     touched: HashSet<&'a TaskId>,
-    /// The tasks that are completed after all of them.
-    completed: HashSet<&'a TaskId>,
+    /// The status of tasks after all of them, if one of them changed it.
+    standing: HashMap<&'a TaskId, Status>,
     /// Whether a whole plan was stored, which may say anything. But it completes
     /// nothing.
     anything: bool,
@@ -192,7 +192,7 @@ impl<'a> Told<'a> {
                 }
                 JournalEntry::Imported { .. } => {
                     told.anything = true;
-                    told.completed.clear();
+                    told.standing.clear();
                 }
                 _ => {}
             }
@@ -238,10 +238,7 @@ impl<'a> Told<'a> {
     }
 
     fn stands(&mut self, id: &'a TaskId, status: Status) {
-        match status {
-            Status::Completed => self.completed.insert(id),
-            _ => self.completed.remove(id),
-        };
+        self.standing.insert(id, status);
     }
 
     /// Returns what is different and not told.
@@ -266,10 +263,13 @@ impl<'a> Told<'a> {
     }
 
     fn edit(&self, old: &Task, new: &Task) -> Option<Edit> {
-        if old == new {
+        let id = &new.id;
+        // A file from before a task was reopened settles it again.
+        let from = self.standing.get(id).copied().unwrap_or(old.status);
+        let settles = new.status != from && matches!(new.status, Status::Completed | Status::Skipped);
+        if old == new && !settles {
             return None;
         }
-        let id = &new.id;
         if self.groups.contains(id) {
             // Where it stands, and since when, is nobody's edit.
             let as_now = Task { status: new.status, completed_at: new.completed_at, ..old.clone() };
@@ -277,17 +277,15 @@ impl<'a> Told<'a> {
             let is_told = as_now == *new || self.anything || self.touched.contains(id);
             return (!is_told).then(|| Edit::Changed { id: id.clone() });
         }
-        let completes = new.status == Status::Completed && old.status != Status::Completed;
-        let explained = match completes {
-            true => self.completed.contains(id),
-            false => self.anything || self.touched.contains(id),
-        };
-        if explained {
+        let completes = new.status == Status::Completed && from != Status::Completed;
+        let is_stale = settles && self.standing.contains_key(id);
+        if !completes && !is_stale && (self.anything || self.touched.contains(id)) {
             return None;
         }
-        Some(match old.status == new.status {
+        let from = if old.status == new.status { from } else { old.status };
+        Some(match from == new.status {
             true => Edit::Changed { id: id.clone() },
-            false => Edit::Status { id: id.clone(), from: old.status, to: new.status },
+            false => Edit::Status { id: id.clone(), from, to: new.status },
         })
     }
 
@@ -295,7 +293,7 @@ impl<'a> Told<'a> {
         let (id, status) = (task.id.clone(), task.status);
         let explained = match status {
             Status::Completed if self.groups.contains(&id) => self.anything || self.touched.contains(&id),
-            Status::Completed => self.completed.contains(&id),
+            Status::Completed => self.standing.get(&id) == Some(&Status::Completed),
             _ => self.anything || self.touched.contains(&id),
         };
         (!explained).then_some(Edit::Added { id, status })
@@ -396,6 +394,22 @@ mod tests {
             assert_eq!(edits(&before, &now, &records), ["task 1 was in_progress and is completed"]);
             let records = [done.clone(), undone, done.clone()];
             assert_eq!(edits(&before, &now, &records), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn reports_file_that_settles_reopened_tasks_again() {
+        let id = TaskId::new("1");
+        let ids = vec![id.clone()];
+        for status in [Status::Completed, Status::Skipped] {
+            let plan = plan(&[("1", status)]);
+            let back = Mutation::TakeBack { ids: ids.clone(), failures: Vec::new() };
+            let back = told(back, TaskChange::TakenBack { ids: ids.clone() });
+            let again = format!("task 1 was pending and is {status}");
+            assert_eq!(edits(&plan, &plan, std::slice::from_ref(&back)), [again]);
+            let moved = TaskChange::Task { id: id.clone(), from: Status::Pending, to: status };
+            let settled = told(Mutation::Skip { id: id.clone(), reason: None }, moved);
+            assert_eq!(edits(&plan, &plan, &[back, settled]), [""; 0]);
         }
     }
 

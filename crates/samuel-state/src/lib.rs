@@ -46,6 +46,7 @@ mod kept;
 mod kept_checkpoint;
 mod kept_tasks;
 mod known_claims;
+mod known_credits;
 mod known_log;
 mod lane_store;
 mod last_read;

@@ -274,8 +274,13 @@ fn without_standing(task: &Task) -> Task {
 /// Returns what tells a version of a task from others, of a group without where it
 /// stands, and of any task without what the end of an iteration fills in.
 fn digest(task: &Task, is_group: bool) -> Option<String> {
+    earlier_digest(&Task { commit_sha: None, ..task.clone() }, is_group)
+}
+
+/// Returns the same with the commit, as records of earlier versions have it.
+fn earlier_digest(task: &Task, is_group: bool) -> Option<String> {
     let task = if is_group { without_standing(task) } else { task.clone() };
-    let text = serde_json::to_vec(&Task { commit_sha: None, marks: Vec::new(), ..task }).ok()?;
+    let text = serde_json::to_vec(&Task { marks: Vec::new(), ..task }).ok()?;
     Some(hex(&Sha256::digest(text)).chars().take(16).collect())
 }
 
@@ -307,8 +312,10 @@ pub(super) fn put_back(plan: &mut Plan, change: Option<u64>, back: &Replaced) ->
     let now: HashMap<&TaskId, &Task> = plan.tasks.iter().map(|task| (&task.id, task)).collect();
     let groups: HashSet<&TaskId> = groups_of(plan).collect();
     let is_other = |row: &&ReplacedRow| {
-        let digest = now.get(&row.id).and_then(|task| digest(task, groups.contains(&row.id)));
-        !row.follows && digest != row.after
+        let of = |digest: fn(&Task, bool) -> Option<String>| {
+            now.get(&row.id).and_then(|task| digest(task, groups.contains(&row.id)))
+        };
+        !row.follows && of(digest) != row.after && of(earlier_digest) != row.after
     };
     let tasks: Vec<TaskId> = back.rows.iter().filter(is_other).map(|row| row.id.clone()).collect();
     if !tasks.is_empty() {
@@ -535,5 +542,24 @@ fn name_of(record: &JournalRecord) -> String {
         JournalEntry::Mutation { mutation, .. } => mutation.name().to_owned(),
         JournalEntry::Imported { .. } => "another plan".to_owned(),
         _ => "an edit of the plan's file".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    #[test]
+    fn undoes_completion_recorded_by_earlier_version() {
+        let task = Task::new(TaskId::new("1"), "t");
+        let done = Task { status: Status::Completed, commit_sha: Some("abcd".to_owned()), ..task.clone() };
+        let before = Plan { tasks: vec![task], ..Plan::default() };
+        let mut plan = Plan { tasks: vec![done.clone()], ..Plan::default() };
+        let mut replaced = Replaced::between(&before, &plan, |_| None).unwrap();
+        replaced.rows.iter_mut().for_each(|row| row.after = earlier_digest(&done, false));
+        put_back(&mut plan, None, &replaced).unwrap();
+        assert_eq!(plan.tasks, before.tasks);
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Begin {
     pub(super) resumed: Option<String>,
     /// The commit that the run started from, where it goes on and there was one.
     pub(super) start_commit: Option<String>,
-    /// What its iterations changed for tasks that it had not completed, where it goes on.
+    /// What iterations of it, or of the runs before, changed for tasks that are not completed.
     pub(super) work: KeptWork,
     /// The iterations of all lanes that had begun before it was interrupted, where it had lanes.
     pub(super) begun: Option<Begun>,
@@ -163,7 +163,14 @@ impl Run {
         let known = Known { plan: Arc::clone(plan), last_failures, ..Known::default() };
         Ok(match saved {
             Some(Saved {
-                mut machine, elapsed_ms, completed, skipped, start_commit, work, books, ..
+                mut machine,
+                elapsed_ms,
+                completed,
+                skipped,
+                start_commit,
+                mut work,
+                books,
+                ..
             }) if is_under_way && !is_replaced => {
                 let mut books = match (last.books, books) {
                     (Some(noted), Some(saved)) => Some(noted.at_least(saved)),
@@ -181,6 +188,7 @@ impl Run {
                     books.hand_over(&mut machine);
                 }
                 forget_reset(&mut machine, &untold.records);
+                work.forget_reset(&untold.records);
                 machine.forget_completions(plan);
                 let begun = last.begun;
                 machine.go_on_behind(begun.unwrap_or_default().last);
@@ -233,7 +241,7 @@ impl Run {
                 if lost == Some(Lost::Unread) {
                     machine.doubt(all_completed(&[], plan, Some(Vec::new())));
                 }
-                let mut books = None;
+                let (mut books, mut work) = (None, KeptWork::default());
                 if let Some(mut earlier) = earlier {
                     // For the plan, what the agents of all lanes consumed counts.
                     if let Some(books) = &earlier.books {
@@ -247,6 +255,10 @@ impl Run {
                         books.hand_over(&mut machine);
                     }
                     forget_reset(&mut machine, &untold.records);
+                    if !is_replaced {
+                        work = earlier.work.of_earlier_run();
+                        work.forget_reset(&untold.records);
+                    }
                     if is_under_way {
                         // The plan was replaced after the run was cut off, by whomever.
                         machine.doubt(all_completed(&[], plan, earlier.completed));
@@ -260,7 +272,7 @@ impl Run {
                     elapsed,
                     resumed: None,
                     start_commit: None,
-                    work: KeptWork::default(),
+                    work,
                     begun: None,
                     books,
                     cut_off: Vec::new(),

@@ -9,11 +9,21 @@ use std::{collections::BTreeMap, mem, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{services::Services, work_tree::WorkTree};
-use crate::{git::Listing, model::TaskId, state::TaskCredit, text::names};
+use super::{
+    services::Services,
+    work_tree::{WorkTree, can_be_compared},
+};
+use crate::{
+    git::Listing,
+    model::TaskId,
+    state::{JournalEntry, JournalRecord, Mutation, TaskCredit},
+    text::names,
+};
 
 /// How many files that were left uncommitted an event names.
 const MAX_NAMED: usize = 100;
+/// How many commits of a task are kept between iterations, in each of two lists: checkpoints hold them.
+const MAX_KEPT: usize = 100;
 /// How many tasks a refusal names.
 const MAX_TASKS: usize = 10;
 
@@ -53,16 +63,17 @@ pub(super) enum WorkChange {
     Nothing,
     /// Commits were made, or files were changed.
     Changed,
-    /// Something is checked out that does not contain the start.
-    Elsewhere,
-    /// It cannot be told.
+    /// It cannot be told: the files could not be looked at, and no commit has other ones.
     Unknown,
 }
 
 /// What iterations of one task changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Worked {
     change: WorkChange,
+    /// Whether what is checked out does not contain `from`, so that no commit is credited.
+    is_elsewhere: bool,
     /// The commits that they made since `from`, the latest first.
     commits: Vec<String>,
     /// The commits that they made before others committed something, the latest first.
@@ -89,21 +100,29 @@ impl Worked {
         }
         let line = line(self.from.as_deref());
         let is_same = start.files.is_some() && (&start.files, &start.tree) == (&now.files, &now.tree);
-        let is_known = start.files.is_some() && now.files.is_some();
-        let change = match line {
-            Line::Elsewhere => WorkChange::Elsewhere,
-            _ if is_same => WorkChange::Nothing,
-            Line::Unknown => WorkChange::Unknown,
-            _ if start.head != now.head || is_known => WorkChange::Changed,
-            _ => WorkChange::Unknown,
+        let is_known = start.files.as_deref().zip(now.files.as_deref());
+        let is_known = is_known.is_some_and(|(start, now)| can_be_compared(start, now));
+        let has_new_tree = now.tree.is_some() && start.tree != now.tree;
+        let change = match (is_same, is_known || has_new_tree) {
+            (true, _) => WorkChange::Nothing,
+            (false, true) => WorkChange::Changed,
+            (false, false) => WorkChange::Unknown,
         };
         self.change = match (self.change, change) {
             (before, WorkChange::Nothing) => before,
             (WorkChange::Changed, WorkChange::Unknown) => WorkChange::Changed,
             (_, change) => change,
         };
+        self.is_elsewhere = line == Line::Elsewhere;
         self.commits = if let Line::Ahead(commits) = line { commits } else { Vec::new() };
         self.to.clone_from(&now.head);
+        self
+    }
+
+    /// Returns it with no more commits than are kept.
+    fn to_keep(mut self) -> Self {
+        self.commits.truncate(MAX_KEPT);
+        self.earlier.truncate(MAX_KEPT);
         self
     }
 
@@ -117,6 +136,8 @@ impl Worked {
 pub(super) struct Credit {
     pub(super) commit: Option<String>,
     pub(super) change: WorkChange,
+    /// Whether it has no commit because what is checked out does not contain the start.
+    pub(super) is_elsewhere: bool,
 }
 
 /// Returns the credit of a task that was completed in an iteration, for which `named` was given as the commit. `own` is
@@ -127,13 +148,14 @@ fn credit(own: &Worked, of_iteration: Option<&Worked>, named: Option<&str>) -> C
         (WorkChange::Nothing, Some(change)) => change,
         (change, _) => change,
     };
-    if own.change == WorkChange::Elsewhere {
-        return Credit { commit: None, change };
+    let is_elsewhere = own.is_elsewhere || of_iteration.is_some_and(|worked| worked.is_elsewhere);
+    if is_elsewhere {
+        return Credit { commit: None, change, is_elsewhere };
     }
     let is_named = |commit: &&String| named.is_some_and(|named| commit.starts_with(named));
     let mut all = own.commits().chain(of_iteration.into_iter().flat_map(Worked::commits));
     let commit = all.find(is_named).or_else(|| own.commits().next());
-    Credit { commit: commit.cloned(), change }
+    Credit { commit: commit.cloned(), change, is_elsewhere }
 }
 
 /// What a process that resumes the run has to know.
@@ -151,6 +173,20 @@ impl KeptWork {
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Returns what the next run takes over of a run that ended. No iteration is under way then.
+    pub(super) fn of_earlier_run(self) -> Self {
+        Self { worked: self.worked, ..Self::default() }
+    }
+
+    /// Forgets the work for tasks that records reset.
+    pub(super) fn forget_reset(&mut self, records: &[JournalRecord]) {
+        for record in records {
+            if let JournalEntry::Mutation { mutation: Mutation::Reset { id }, .. } = &record.entry {
+                self.worked.remove(id);
+            }
+        }
+    }
 }
 
 /// What the looks of a run found.
@@ -165,6 +201,14 @@ pub(super) struct Looks {
     last: Option<Seen>,
     /// The files that an agent left uncommitted, and the commit in which Samuel stored them, if it did.
     left: (Vec<String>, Option<String>),
+    /// The start of the iteration under way, if another turn of its agent began after checks or hooks.
+    first: Option<Seen>,
+    /// What the turns before that one changed.
+    earlier_turns: Worked,
+    /// What the iteration under way changed up to the last look, once that was asked.
+    of_iteration: Option<Worked>,
+    /// Whether a check may still reopen completed tasks of the process before.
+    has_resumed: bool,
 }
 
 impl WorkTree {
@@ -172,7 +216,8 @@ impl WorkTree {
     pub(super) fn begin_task(&self, task: Option<&TaskId>, is_clone: bool) {
         let head = self.commit();
         let mut looks = self.looks();
-        let last = looks.last.take().filter(|last| last.head == head);
+        let last = looks.last.take().filter(|last| last.head == head && last.files.is_some());
+        self.forget_lateness();
         let start = last.unwrap_or_else(|| self.see(is_clone));
         if looks.at_work {
             looks.now = Some(start.clone());
@@ -187,10 +232,26 @@ impl WorkTree {
     pub(super) fn begin_turn(&self, is_clone: bool) -> bool {
         let mut looks = self.looks();
         looks.at_work = looks.kept.start.is_some();
-        if looks.at_work && looks.now.is_none() && looks.last.is_none() {
-            looks.kept.start = Some(self.see(is_clone));
+        if looks.at_work && looks.last.is_none() {
+            self.look_before_turn(&mut looks, is_clone);
         }
         looks.at_work
+    }
+
+    /// Looks at the project before a turn, since checks or hooks may have changed it. The turns before count up to the
+    /// look after them.
+    fn look_before_turn(&self, looks: &mut Looks, is_clone: bool) {
+        let before = looks.kept.start.replace(self.see(is_clone));
+        looks.of_iteration = None;
+        if let (Some(before), Some(now)) = (before, looks.now.take()) {
+            let earlier = mem::take(&mut looks.earlier_turns);
+            looks.earlier_turns = self.with_iteration(earlier, &before, &now);
+            if let Some(task) = looks.kept.task.clone() {
+                let worked = looks.kept.worked.remove(&task).unwrap_or_default();
+                looks.kept.worked.insert(task, self.with_iteration(worked, &before, &now).to_keep());
+            }
+            looks.first.get_or_insert(before);
+        }
     }
 
     /// Looks at the project after a turn of an agent, unless that was done.
@@ -200,15 +261,22 @@ impl WorkTree {
         let now = self.see(is_clone);
         if !is_clone {
             let mut left = self.left_between(&start, &now);
+            if let Some(first) = looks.first.clone() {
+                let (mut earlier, still) = (mem::take(&mut looks.left.0), self.left_between(&first, &now));
+                earlier.retain(|path| still.contains(path) && !left.contains(path));
+                left.append(&mut earlier);
+                left.sort();
+            }
             left.truncate(MAX_NAMED);
             looks.left = (left, None);
         }
         looks.at_work = false;
+        looks.of_iteration = None;
         (looks.now, looks.last) = (Some(now.clone()), Some(now));
     }
 
-    /// Has the next iteration, or the first turn of this one, begin with a look of its own: something but an agent may
-    /// have changed the project.
+    /// Has the next iteration, or the next turn of this one, begin with a look of its own: something other than an agent
+    /// may have changed the project.
     pub(super) fn forget_last_look(&self) {
         self.looks().last = None;
     }
@@ -232,9 +300,10 @@ impl WorkTree {
     fn close(&self, looks: &mut Looks) {
         let (task, start, now) = (looks.kept.task.take(), looks.kept.start.take(), looks.now.take());
         looks.at_work = false;
+        (looks.first, looks.earlier_turns, looks.of_iteration) = (None, Worked::default(), None);
         if let (Some(task), Some(start), Some(now)) = (task, start, now) {
             let worked = looks.kept.worked.remove(&task).unwrap_or_default();
-            looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now));
+            looks.kept.worked.insert(task, self.with_iteration(worked, &start, &now).to_keep());
         }
     }
 
@@ -244,15 +313,16 @@ impl WorkTree {
 
     /// Returns the credit of a task that was completed in the iteration under way; nothing if no look tells.
     fn credit(&self, task: &TaskId, named: Option<&str>) -> Option<Credit> {
-        let looks = self.looks();
+        let mut looks = self.looks();
         let (start, now) = looks.kept.start.clone().zip(looks.now.clone())?;
-        let (is_own, own) = (looks.kept.task.as_ref() == Some(task), looks.kept.worked.get(task).cloned());
-        drop(looks);
-        let own = own.unwrap_or_default();
-        Some(match is_own {
-            true => credit(&self.with_iteration(own, &start, &now), None, named),
-            false => credit(&own, Some(&self.with_iteration(Worked::default(), &start, &now)), named),
-        })
+        let own = looks.kept.worked.get(task).cloned().unwrap_or_default();
+        if looks.kept.task.as_ref() == Some(task) {
+            return Some(credit(&self.with_iteration(own, &start, &now), None, named));
+        }
+        let earlier = looks.earlier_turns.clone();
+        let of_iteration =
+            looks.of_iteration.get_or_insert_with(|| self.with_iteration(earlier, &start, &now));
+        Some(credit(&own, Some(&*of_iteration), named))
     }
 
     /// Forgets what was done for tasks that have their credit.
@@ -261,6 +331,14 @@ impl WorkTree {
         looks.kept.worked.retain(|task, _| !tasks.contains(task));
         if looks.kept.task.as_ref().is_some_and(|task| tasks.contains(task)) {
             looks.kept.task = None;
+        }
+    }
+
+    /// Forgets what was done for tasks that are not open any more.
+    pub(super) fn forget_settled_work(&self, is_open: impl Fn(&TaskId) -> bool) {
+        let mut looks = self.looks();
+        if !mem::take(&mut looks.has_resumed) {
+            looks.kept.worked.retain(|task, _| is_open(task));
         }
     }
 
@@ -284,6 +362,7 @@ impl WorkTree {
     pub(super) fn resume_work(&self, kept: KeptWork) {
         let mut looks = self.looks();
         looks.at_work = kept.start.is_some();
+        looks.has_resumed = true;
         looks.kept = kept;
     }
 }
@@ -291,6 +370,9 @@ impl WorkTree {
 impl Services {
     /// Looks at the project where an iteration begins.
     pub(super) fn begin_task(&self, task: Option<&TaskId>) {
+        let plan = self.plan();
+        let is_open = |id: &TaskId| plan.task(id).is_some_and(|task| !task.is_settled());
+        self.work_tree.forget_settled_work(is_open);
         self.work_tree.begin_task(task, self.is_clone());
         self.tell_of_late_look();
     }
@@ -307,38 +389,50 @@ impl Services {
     }
 
     fn tell_of_late_look(&self) {
-        if let Some(late) = self.work_tree.late_look().filter(|_| self.require_change) {
-            self.warn(late);
-        }
+        self.work_tree.late_look().into_iter().for_each(|late| self.warn(late));
     }
 
-    /// Returns why completions are refused, if the configuration requires a change and nothing was changed since one of
-    /// the tasks began.
-    pub(super) async fn refuses_unchanged(self: &Arc<Self>, mut tasks: Vec<TaskId>) -> Option<String> {
-        if !self.require_change || tasks.is_empty() {
+    /// Returns the completed tasks that are refused, and why, if the configuration requires a change and none is known
+    /// since they began.
+    pub(super) async fn refuses_unchanged(
+        self: &Arc<Self>,
+        completed: &[TaskId],
+    ) -> Option<(Vec<TaskId>, String)> {
+        if !self.require_change || completed.is_empty() {
             return None;
         }
-        match &self.in_lane {
-            Some(lane) => {
-                if !lane.is_unchanged().await {
-                    return None;
-                }
-            }
+        let tasks = completed.to_vec();
+        let (mut refused, unknown) = match &self.in_lane {
+            Some(lane) => (if lane.is_unchanged().await { tasks } else { Vec::new() }, Vec::new()),
             None => {
                 let look = move |services: &Self| {
-                    let is_unchanged = |task: &TaskId| {
-                        let credit = services.work_tree.credit(task, None);
-                        credit.is_some_and(|credit| credit.change == WorkChange::Nothing)
-                    };
-                    tasks.retain(is_unchanged);
-                    tasks
+                    let (mut unchanged, mut unknown) = (Vec::new(), Vec::new());
+                    for task in tasks {
+                        match services.work_tree.credit(&task, None).map(|credit| credit.change) {
+                            Some(WorkChange::Nothing) => unchanged.push(task),
+                            Some(WorkChange::Unknown) => unknown.push(task),
+                            Some(WorkChange::Changed) | None => {}
+                        }
+                    }
+                    (unchanged, unknown)
                 };
-                tasks = self.blocking(look).await.unwrap_or_default();
+                self.blocking(look).await.unwrap_or_default()
             }
-        }
-        let (word, named) = (if tasks.len() == 1 { "task" } else { "tasks" }, names(&tasks, MAX_TASKS));
-        let why = format!("nothing was changed since {word} {named} began (require_change)");
-        (!tasks.is_empty()).then_some(why)
+        };
+        let named = |tasks: &[TaskId]| {
+            let word = if tasks.len() == 1 { "task" } else { "tasks" };
+            format!("{word} {}", names(tasks, MAX_TASKS))
+        };
+        let why = match (refused.is_empty(), unknown.is_empty()) {
+            (true, true) => return None,
+            (false, _) => format!("nothing was changed since {} began (require_change)", named(&refused)),
+            (true, false) => format!(
+                "no change is known since {} began: the project's files could not be compared (require_change)",
+                named(&unknown)
+            ),
+        };
+        refused.extend(unknown);
+        Some((refused, why))
     }
 
     /// Fills in the credits of tasks. Leaves out all without a repository, and each task about which no look tells. An
@@ -350,7 +444,7 @@ impl Services {
         credits.retain_mut(|TaskCredit { id, commit, unchanged }| {
             let named = self.task(id).and_then(|task| task.commit_sha);
             let Some(credit) = self.work_tree.credit(id, named.as_deref()) else { return false };
-            if credit.change == WorkChange::Elsewhere {
+            if credit.is_elsewhere {
                 self.warn(format!(
                     "task {id} is completed, but what is checked out does not contain the commit at which it began: \
                      no commit is credited"
@@ -381,15 +475,16 @@ mod tests {
     }
 
     fn of(commit: Option<&str>, change: WorkChange) -> Option<Credit> {
-        Some(Credit { commit: commit.map(str::to_owned), change })
+        Some(Credit { commit: commit.map(str::to_owned), change, is_elsewhere: false })
     }
 
     #[test]
     fn credit_is_one_rule_in_place_and_in_clones() {
-        use WorkChange::{Changed, Elsewhere, Nothing, Unknown};
+        use WorkChange::{Changed, Nothing, Unknown};
         let ahead = || Line::Ahead(vec!["cc".to_owned(), "bb".to_owned()]);
         let empty = Seen { tree: Some("tree of aa".to_owned()), ..seen("cc", "1") };
         let late = Seen { files: None, ..seen("aa", "") };
+        let by_names = seen("aa", "names 1");
         for (now, line, named, commit, change) in [
             (seen("aa", "1"), Line::Same, Some("aa"), None, Nothing),
             (seen("aa", "2"), Line::Same, Some("aa"), None, Changed),
@@ -400,12 +495,15 @@ mod tests {
             // The work of a person is committed.
             (seen("cc", "1"), ahead(), None, Some("cc"), Changed),
             (empty, ahead(), None, Some("cc"), Nothing),
-            (seen("dd", "2"), Line::Elsewhere, Some("dd"), None, Elsewhere),
-            (seen("cc", "2"), Line::Unknown, Some("cc"), None, Unknown),
+            (seen("dd", "2"), Line::Elsewhere, Some("dd"), None, Changed),
+            (seen("cc", "2"), Line::Unknown, Some("cc"), None, Changed),
+            (by_names, Line::Same, None, None, Unknown),
         ] {
             let told = format!("{now:?} {line:?} {named:?}");
             let worked = Worked::default().and(&seen("aa", "1"), &now, |_| line.clone());
-            assert_eq!(Some(credit(&worked, None, named)), of(commit, change), "{told}");
+            let is_elsewhere = line == Line::Elsewhere;
+            let expected = of(commit, change).map(|credit| Credit { is_elsewhere, ..credit });
+            assert_eq!(Some(credit(&worked, None, named)), expected, "{told}");
         }
     }
 
@@ -480,6 +578,29 @@ mod tests {
     }
 
     #[test]
+    fn compares_names_if_index_is_unreadable() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, task) = (in_place(&made), TaskId::new("1"));
+        let split = || made.run(&["update-index", "--split-index"]);
+        let (credit, _) = iteration(&tree, &task, split);
+        assert_eq!(credit, of(None, WorkChange::Unknown));
+        tree.forget_work(std::slice::from_ref(&task));
+        let (credit, _) = iteration(&tree, &task, || ());
+        assert_eq!(credit, of(None, WorkChange::Nothing));
+        let (credit, _) = iteration(&tree, &task, || made.write("b.rs", ""));
+        assert_eq!(credit, of(None, WorkChange::Changed));
+    }
+
+    #[test]
+    fn counts_no_amend_without_content_as_change() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, task) = (in_place(&made), TaskId::new("1"));
+        let amend = ["commit", "--quiet", "--amend", "--message", "Again"];
+        let (credit, _) = iteration(&tree, &task, || made.run(&amend));
+        assert_eq!(credit, Some(Credit { commit: None, change: WorkChange::Nothing, is_elsewhere: true }));
+    }
+
+    #[test]
     fn forgets_work_that_is_not_checked_out() {
         let made = Made::with(&[("a.rs", "a\n")]);
         let (tree, task) = (in_place(&made), TaskId::new("1"));
@@ -514,6 +635,20 @@ mod tests {
     }
 
     #[test]
+    fn keeps_few_commits_of_open_tasks() {
+        let many: Vec<String> = (0..10_000).map(|n| format!("{n:040}")).collect();
+        let kept = Worked { commits: many.clone(), earlier: many.clone(), ..Worked::default() }.to_keep();
+        assert_eq!((kept.commits.len(), kept.earlier.len()), (MAX_KEPT, MAX_KEPT));
+        assert_eq!(kept.commits.first(), many.first(), "the latest");
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, one, two) = (in_place(&made), TaskId::new("1"), TaskId::new("2"));
+        iteration(&tree, &one, || made.write("a.rs", "b\n"));
+        iteration(&tree, &two, || made.write("a.rs", "c\n"));
+        tree.forget_settled_work(|task| *task == two);
+        assert_eq!(tree.kept_work().worked.into_keys().collect::<Vec<_>>(), [two]);
+    }
+
+    #[test]
     fn counts_no_files_of_checks_and_hooks() {
         let made = Made::with(&[("a.rs", "a\n")]);
         let (tree, task) = (in_place(&made), TaskId::new("1"));
@@ -527,6 +662,30 @@ mod tests {
             tree.forget_last_look();
             assert_eq!(tree.credit(&task, None), of(None, WorkChange::Nothing), "{round}");
             assert_eq!(tree.end_iteration(), (vec![], None), "{round}");
+        }
+    }
+
+    #[test]
+    fn counts_no_files_of_checks_between_turns() {
+        let made = Made::with(&[("a.rs", "a\n")]);
+        let (tree, one, two) = (in_place(&made), TaskId::new("1"), TaskId::new("2"));
+        for (task, changes) in [(&one, true), (&two, false)] {
+            tree.begin_task(Some(task), false);
+            tree.begin_turn(false);
+            if changes {
+                made.write("a.rs", "b\n");
+            }
+            tree.end_turn(false);
+            made.write("coverage.xml", task.as_str());
+            tree.forget_last_look();
+            tree.begin_turn(false);
+            tree.end_turn(false);
+            let (change, left) =
+                if changes { (WorkChange::Changed, vec!["a.rs"]) } else { (WorkChange::Nothing, vec![]) };
+            assert_eq!(tree.credit(task, None), of(None, change));
+            assert_eq!(tree.credit(&TaskId::new("3"), None), of(None, change));
+            tree.forget_last_look();
+            assert_eq!(tree.end_iteration().0, left);
         }
     }
 

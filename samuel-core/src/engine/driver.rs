@@ -436,7 +436,7 @@ impl Driver {
         let services = Arc::clone(&self.services);
         let follower = Arc::clone(&self.follower);
         let (place, task) = Place::of(&self.machine, turn, flight.token(id));
-        let completed = self.machine.credited_by_check();
+        let (completed, checks_others) = (self.machine.credited_by_check(), self.machine.checks_others());
         flight.launch(id, async move {
             let point = call.point();
             let of_task = task.as_ref().map(|task| TaskId::new(task.id.clone()));
@@ -454,10 +454,16 @@ impl Driver {
                 return ended;
             }
             if point == HookPoint::QualityCheck
-                && let Some(why) = services.refuses_unchanged(completed).await
+                && let Some((tasks, why)) = services.refuses_unchanged(&completed).await
             {
-                // A clone has to know that its work failed.
-                return services.leave_workspace(point, of_task.as_ref(), &place, refusal(why)).await;
+                let is_for_others =
+                    services.in_lane.is_none() && (checks_others || tasks.len() < completed.len());
+                if !is_for_others {
+                    // A clone has to know that its work failed.
+                    return services.leave_workspace(point, of_task.as_ref(), &place, refusal(why)).await;
+                }
+                // The machine gets it before the result of the check.
+                let _ = services.inputs.send(Input::Unchanged { tasks, why });
             }
             let stamps = match services.look_before_check(point).await {
                 Ok(stamps) => stamps,
@@ -573,6 +579,7 @@ impl Driver {
             Err(StateError::TooLarge { .. }) => {
                 saved.machine.forget_texts();
                 saved.last_failures.clear();
+                saved.work = KeptWork::default();
                 self.services.warn(WITHOUT_TEXTS);
                 self.note_checkpoint(&run_id, &saved, begun).await
             }
@@ -646,7 +653,8 @@ fn without_secrets(mut input: Input, secrets: &Secrets) -> Input {
 
 /// What is said where a run is saved with less than it knows.
 const WITHOUT_TEXTS: &str = "the texts of the run are too long to be saved: if it is cut off, whoever goes on is not \
-                             told what waited for the agent, nor what the last check found";
+                             told what waited for the agent, nor what the last check found, nor what earlier \
+                             attempts at open tasks changed";
 
 impl Services {
     /// Fills in what only the driver knows of an event.

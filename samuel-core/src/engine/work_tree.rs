@@ -19,7 +19,8 @@ use sha2::{Digest, Sha256};
 use super::credit::{Line, Looks, Seen};
 use crate::{
     git::{
-        Budget, Content, Differences, GitError, ObjectId, Repository, Since, Walk, Walking, hash_of, state_of,
+        Budget, Content, Differences, GitError, Listing, ObjectId, Repository, Since, Walk, Walking, hash_of,
+        state_of,
     },
     model::{hex, is_no_work},
     text::described,
@@ -31,6 +32,8 @@ const MAX_TIME: Duration = Duration::from_secs(4);
 const MAX_COMMITS: usize = 10_000;
 /// How many files without a repository go into a fingerprint.
 const MAX_FILES: usize = 200_000;
+/// The beginning of a hash of names, sizes and times of files.
+const BY_NAMES: &str = "names ";
 
 /// The work tree of a project.
 #[derive(Debug)]
@@ -52,7 +55,7 @@ pub(super) struct WorkTree {
     has_told_of_loss: AtomicBool,
     /// The looks that credits rest on.
     looks: Mutex<Looks>,
-    /// Whether one of these was late. There are no more of files then.
+    /// Whether one of these was late. There are no more of files until the next iteration then.
     is_late: AtomicBool,
     /// Whether that was told.
     has_told_of_late: AtomicBool,
@@ -126,31 +129,24 @@ impl WorkTree {
     }
 
     /// Looks at the commit that is checked out and at the files. In a clone Samuel commits all that an agent leaves, so
-    /// that its files are those of the commit. After a look that was late, files are not looked at any more.
+    /// that its files are those of the commit. After a look that was late, files are not looked at in that iteration.
     pub(super) fn see(&self, is_clone: bool) -> Seen {
-        let is_late = self.is_late.load(Ordering::Relaxed);
-        let Some(repository) = &self.repository else {
-            let files = if self.by_names && !is_late { self.hash_names() } else { None };
-            self.is_late.fetch_or(self.by_names && files.is_none(), Ordering::Relaxed);
-            return Seen { files: files.map(|digest| hex(&digest)), ..Seen::default() };
-        };
         let id = self.head();
-        let tree = id.as_ref().and_then(|id| repository.tree_of(id).ok().flatten());
+        let repository = self.repository.as_ref();
+        let tree = id.as_ref().and_then(|id| repository?.tree_of(id).ok().flatten());
         let (head, tree) = (id.map(|id| id.to_string()), tree.map(|tree| tree.to_string()));
         if is_clone {
             return Seen { head, files: tree.clone(), tree, listing: None };
         }
-        let listing = if is_late { None } else { Some(repository.listing(self.limit)) };
-        let listing = match listing {
-            Some(Ok(listing)) => Some(listing),
-            Some(Err(GitError::TimedOut { .. })) => {
-                self.is_late.store(true, Ordering::Relaxed);
-                None
-            }
-            Some(Err(_)) | None => None,
-        };
-        let files = listing.as_ref().map(|listing| hex(&hash_of(listing)));
+        let looks = (self.has_repository() || self.by_names) && !self.is_late.load(Ordering::Relaxed);
+        let (files, listing) = if looks { self.look() } else { (None, None) };
+        self.is_late.fetch_or(looks && files.is_none(), Ordering::Relaxed);
         Seen { head, tree, files, listing: listing.map(Arc::new) }
+    }
+
+    /// Has the files be looked at again after a look that was late.
+    pub(super) fn forget_lateness(&self) {
+        self.is_late.store(false, Ordering::Relaxed);
     }
 
     /// Returns what to say, once, of a look for credits that was late.
@@ -159,8 +155,8 @@ impl WorkTree {
             self.is_late.load(Ordering::Relaxed) && !self.has_told_of_late.swap(true, Ordering::Relaxed);
         is_new.then(|| {
             format!(
-                "the project's files could not be looked at within {:?}: for the rest of the run only commits count \
-                 as changes, and no completion is refused or marked for want of a change",
+                "the project's files could not be looked at within {:?}: in such an iteration only commits count as \
+                 changes, and the files that its agent leaves uncommitted are not reported",
                 self.limit
             )
         })
@@ -229,7 +225,7 @@ impl WorkTree {
     /// repository that is gone, or cannot be read any more. The last look of the iteration under way counts.
     pub(super) fn fingerprint(&self, mut warn: impl FnMut(String)) -> String {
         self.tell_of_loss(&mut warn);
-        let looked = self.seen_in_iteration().or_else(|| self.look().map(|digest| hex(&digest)));
+        let looked = self.seen_in_iteration().or_else(|| self.look().0);
         if looked.is_none() && !self.has_warned.swap(true, Ordering::Relaxed) {
             warn(format!(
                 "the project's files could not be looked at within {:?}: until they can, only commits count \
@@ -271,12 +267,15 @@ impl WorkTree {
         read.err().filter(|error| !matches!(error, GitError::TimedOut { .. }))
     }
 
-    /// Hashes what the files hold; nothing where the time did not suffice.
-    fn look(&self) -> Option<Vec<u8>> {
+    /// Returns a hash of what the files hold, and what they are in a repository. If that cannot be read, the hash is of
+    /// their names, sizes and times. There is no hash if the time did not suffice.
+    fn look(&self) -> (Option<String>, Option<Listing>) {
         match self.repository.as_ref().map(|repository| repository.listing(self.limit)) {
-            Some(Ok(listing)) => Some(hash_of(&listing)),
-            Some(Err(GitError::TimedOut { .. })) => None,
-            Some(Err(_)) | None => self.hash_names(),
+            Some(Ok(listing)) => (Some(hex(&hash_of(&listing))), Some(listing)),
+            Some(Err(GitError::TimedOut { .. })) => (None, None),
+            Some(Err(_)) | None => {
+                (self.hash_names().map(|digest| format!("{BY_NAMES}{}", hex(&digest))), None)
+            }
         }
     }
 
@@ -316,6 +315,11 @@ impl WorkTree {
         let is_late = ended == Walking::CutShort && Instant::now() > deadline;
         (!is_late).then(|| hash.finalize().to_vec())
     }
+}
+
+/// Returns whether two hashes of files are of one kind, so that they differ only if files do.
+pub(super) fn can_be_compared(one: &str, other: &str) -> bool {
+    one.starts_with(BY_NAMES) == other.starts_with(BY_NAMES)
 }
 
 /// Reads or changes what is known.
@@ -455,7 +459,11 @@ mod tests {
         );
         tree.begin_turn(false);
         tree.end_turn(false);
-        assert!(tree.late_look().is_some_and(|late| late.contains("could not be looked at within")));
+        let late = tree.late_look().unwrap();
+        assert!(
+            late.contains("could not be looked at within") && late.ends_with("are not reported"),
+            "{late}"
+        );
         assert_eq!(tree.late_look(), None, "it is told once");
     }
 

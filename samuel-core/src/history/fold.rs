@@ -48,6 +48,8 @@ pub(super) struct Fold {
     history: RunHistory,
     /// Where the last iteration of each lane stands among all of them.
     last: BTreeMap<Option<u32>, usize>,
+    /// The place of the last iteration for each task among all of them.
+    last_for: HashMap<TaskId, usize>,
     /// The agent that each lane called last, also in a turn after its iteration, and its name with its model as long as
     /// the call lasts.
     called: BTreeMap<Option<u32>, (String, Option<String>)>,
@@ -72,6 +74,7 @@ impl Fold {
         Self {
             history,
             last: BTreeMap::new(),
+            last_for: HashMap::new(),
             called: BTreeMap::new(),
             told: BTreeSet::new(),
             completed: HashMap::new(),
@@ -213,8 +216,8 @@ impl Fold {
                 let history = &mut self.history;
                 history.held.retain(|held| held.task != task);
                 history.last_commit = Some(commit.clone());
-                let is_its = |it: &&mut IterationHistory| it.task.as_ref() == Some(&task);
-                if let Some(iteration) = history.iterations.iter_mut().rev().find(is_its) {
+                let place = self.last_for.get(&task).copied();
+                if let Some(iteration) = place.and_then(|place| history.iterations.get_mut(place)) {
                     iteration.is_merged = true;
                 }
                 history.landed.push(LandedTask { task, into, commit });
@@ -400,7 +403,9 @@ impl Fold {
             self.last.remove(&lane);
             return self.leave_out("iterations", here);
         }
-        self.last.insert(lane, self.history.iterations.len());
+        let place = self.history.iterations.len();
+        self.last.insert(lane, place);
+        self.last_for.extend(iteration.task.clone().map(|task| (task, place)));
         self.history.iterations.push(iteration);
     }
 
@@ -499,7 +504,7 @@ mod tests {
     use super::*;
     use crate::{
         event::{CheckResult, EVENT_SCHEMA_VERSION},
-        model::payload::Turn,
+        model::payload::{TaskBrief, Turn},
     };
 
     fn folded(events: impl Iterator<Item = Event>) -> RunHistory {
@@ -578,6 +583,26 @@ mod tests {
         let history = folded((0..many).map(completed).chain(taken_back));
         assert_eq!(history.completed.len(), many as usize);
         assert_eq!(history.completed.first(), Some(&TaskId::new((many / 2).to_string())));
+    }
+
+    #[test]
+    fn merges_last_iteration_of_task_quickly() {
+        let (one, two) = (TaskId::new("1"), TaskId::new("2"));
+        let began = |task: &TaskId, iteration| {
+            let task = Some(TaskBrief { id: task.to_string(), ..TaskBrief::default() });
+            Event::IterationStarted { iteration, mode: Mode::Implementation, task }
+        };
+        let landed = |task: &TaskId| {
+            let (into, commit) = ("main".to_owned(), "abcd".to_owned());
+            Event::TaskLanded { task: task.clone(), into, commit }
+        };
+        // If each of these went through all iterations, that would take minutes.
+        let unknown = (0..100_000).map(|_| landed(&two));
+        let began = (1..=50_000).map(|number| began(&one, number));
+        let history = folded(began.chain(unknown).chain([landed(&one)]));
+        let merged: Vec<u32> =
+            history.iterations.iter().filter(|it| it.is_merged).map(|it| it.iteration).collect();
+        assert_eq!(merged, [50_000]);
     }
 
     #[test]

@@ -160,14 +160,23 @@ impl History {
         Ok(RunList { runs, more })
     }
 
-    /// Returns the last run before another one that made iterations; nothing if no listed run did. Blocks.
-    ///
-    /// # Errors
-    /// Returns the errors of [`runs`](Self::runs).
-    pub fn last_at_work_before(&self, run: &str) -> Result<Option<String>, HistoryError> {
-        let runs = self.runs()?.runs.into_iter();
-        let mut before = runs.skip_while(|other| other.run != run).skip(1);
-        Ok(before.find(|other| other.iterations > 0).map(|other| other.run))
+    /// Returns the last run before another one that began an iteration. Reads at most 200 records, none further than to
+    /// that beginning. Returns nothing if no such run can be read. Blocks.
+    pub fn last_at_work_before(&self, run: &str) -> Option<String> {
+        let runs = self.recorded().ok()?.into_iter().rev();
+        let mut before = runs.skip_while(|other| other != run).skip(1).take(MAX_LISTED);
+        before.find(|other| self.has_iteration(other))
+    }
+
+    /// Returns whether a record tells of an iteration.
+    fn has_iteration(&self, run: &str) -> bool {
+        let mut entries = self.entries(run).wanting(&["iteration_started"]);
+        while let Ok(Some(entry)) = entries.next_entry() {
+            if matches!(entry.record.event, Event::IterationStarted { .. }) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Reads what a list tells of a run.

@@ -12,8 +12,8 @@ use std::{
 use super::Project;
 use crate::{
     git::{ObjectId, Repository},
-    model::Plan,
-    state::JournalRecord,
+    model::{Plan, Status},
+    state::{JournalRecord, with_merges},
     workspace::{LaneNote, WorkspaceKind, known_branch},
 };
 
@@ -57,6 +57,23 @@ impl Project {
         repository.zip(commit).is_some_and(|(repository, commit)| is_merged(&repository, &commit))
     }
 
+    /// Returns the branch on which work of a plan was merged last, with its last commit, if the branch is gone and what is
+    /// checked out does not have that work. Blocks, and starts no process.
+    pub(crate) fn gone_branch(&self, plan: &Plan) -> Option<(String, String)> {
+        if !plan.tasks.iter().any(|task| task.status == Status::Completed) {
+            return None;
+        }
+        let repository = Repository::open(self.root(), self.caller()).ok().flatten()?;
+        let records = self.plan_store().journal_since(0).ok()?.records;
+        let of_plan = records.rsplit(JournalRecord::is_import).next()?;
+        let (into, last) =
+            with_merges(of_plan).filter_map(|(_, merge)| Some((merge?.into, merge?.new))).last()?;
+        if repository.reference(&format!("refs/heads/{into}")).ok()?.is_some() || self.has_merged(last) {
+            return None;
+        }
+        Some((into.to_owned(), last.to_owned()))
+    }
+
     /// Returns the branch that the work of a plan lands on, as the last run with lanes knew it.
     pub(crate) fn known_into(&self, plan: &Plan) -> Option<String> {
         LaneNote::ALL.iter().find_map(|note| self.noted_branch(plan, *note))
@@ -84,6 +101,6 @@ fn is_merged(repository: &Repository, commit: &ObjectId) -> bool {
 
 /// Returns the commit that a branch was moved to last by a merge, as a journal tells.
 pub(crate) fn last_landing(records: &[JournalRecord], branch: &str) -> Option<String> {
-    let mut merges = records.iter().rev().filter_map(JournalRecord::announced_merge);
-    merges.find(|merge| merge.into == branch).map(|merge| merge.new.to_owned())
+    let merges = with_merges(records).filter_map(|(_, merge)| merge);
+    merges.filter(|merge| merge.into == branch).last().map(|merge| merge.new.to_owned())
 }

@@ -61,6 +61,8 @@ pub(super) struct Door<'a> {
 /// Writes a bundle of what a clone has beyond a commit.
 pub(super) async fn make(git: &Git, tree: &Path, base: &str, file: &Path) -> Result<(), WorkspaceError> {
     remove(file)?;
+    // A git that was killed leaves it.
+    remove(&file.with_extension("bundle.lock"))?;
     let (name, not) = (file.display().to_string(), format!("^{base}"));
     git.run(tree, &["bundle", "create", "--quiet", &name, "HEAD", &not]).await?;
     Ok(())

@@ -228,6 +228,11 @@ impl LaneRemains {
             let holds = Some("no git can be run there, and what is in it was not taken out");
             return Ok(RemainingTree { name, path, branch: None, landed: None, holds });
         };
+        let commit = format!("{tip}^{{commit}}");
+        if !tip.is_empty() && !self.git.says_yes(&self.users.top, &["cat-file", "-e", &commit]).await {
+            let holds = holds.or(Some("the repository no longer has the work that was taken out of it"));
+            return Ok(RemainingTree { name, path, branch, landed: None, holds });
+        }
         let landed = if tip.is_empty() { None } else { self.landed("", &tip).await? };
         if self.is_of_loop(of) {
             let is_cut_off = of.join(LANDING).exists();

@@ -2,7 +2,7 @@
 
 use samuel_agent::{AbilityDecision, AbilityResult};
 use samuel_hook::{HookCall, HookPoint};
-use samuel_model::{FailureClass, Mark, payload::Deliver};
+use samuel_model::{FailureClass, Mark, Status, payload::Deliver};
 
 use super::{script::*, sim::*, *};
 
@@ -47,6 +47,27 @@ fn credits_no_task_that_a_person_completed() {
     let credited: Vec<&TaskId> = credits.flatten().map(|credit| &credit.id).collect();
     assert_eq!(credited, [&id("1"), &id("3")]);
     assert_eq!(sim.report().completed.len(), 3);
+}
+
+#[test]
+fn reopens_unchanged_tasks_and_checks_the_others() {
+    let mut sim = first_call(2, vec![completed("1")]);
+    sim.go_until(|fired| fired.point == HookPoint::AgentInvoke);
+    sim.completed_by_hand("2");
+    sim.go_until(|fired| fired.point == HookPoint::QualityCheck);
+    assert!(sim.machine.checks_others());
+    sim.feed(Input::Unchanged { tasks: vec![id("1")], why: "nothing was changed".to_owned() });
+    sim.go_until(|fired| fired.point == HookPoint::AfterIteration);
+    assert_eq!((sim.status("1"), sim.status("2")), (Status::Pending, Status::Completed));
+    assert_eq!(sim.machine.failure().unwrap().class, FailureClass::QualityCheck);
+}
+
+#[test]
+fn marks_other_tasks_completed_by_the_files() {
+    let Input::TaskCompleted(completion) = completed("2") else { unreachable!() };
+    let by_files = Input::TaskCompleted(Completion { by_call: false, ..completion });
+    let sim = first_call(2, vec![completed("1"), by_files]).run();
+    assert_eq!((sim.plan.tasks[0].marks.len(), &*sim.plan.tasks[1].marks), (0, &[Mark::OtherAgent][..]));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::{
     excerpt::Excerpt,
     missing::Missing,
     record::{self, Joined, Record, Split, or_default, text},
-    task::RowOut,
+    task::{MARKS, RowOut, take_marks},
 };
 use crate::{
     MAX_REVISION, Mutation, StateError, TaskChange,
@@ -199,9 +199,12 @@ impl Document {
         self.plan.tasks.iter().any(|task| task.question.is_some())
     }
 
-    /// Returns whether the completion of one of the tasks has marks. An excerpt is of a plan without.
+    /// Returns whether the completion of one of the tasks has marks, for which there is a column of its own. The table
+    /// of an excerpt keeps that column.
     pub(crate) fn has_marks(&self) -> bool {
-        self.plan.tasks.iter().any(|task| !task.marks.is_empty())
+        let has_column = self.other_columns().iter().any(|column| column == MARKS);
+        let is_kept = self.excerpt.as_ref().is_some_and(|excerpt| excerpt.has_marks);
+        !has_column && (is_kept || self.plan.tasks.iter().any(|task| !task.marks.is_empty()))
     }
 
     /// Guesses the ids in rows that could not be understood: the first cell,
@@ -337,7 +340,8 @@ impl<'de> Visitor<'de> for NextRow<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut task = Task::new(TaskId::new(""), "");
-        let others = record::read(&mut task, &mut map)?;
+        let mut others = record::read(&mut task, &mut map)?;
+        take_marks(&mut task, &mut others);
         if task.status == Status::Completed {
             // Somebody else than Samuel wrote that: nobody works on it any more.
             task.owner = None;

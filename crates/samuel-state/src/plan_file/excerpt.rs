@@ -26,6 +26,8 @@ pub(crate) struct Excerpt {
     pub(super) left_out: u64,
     /// How many of those are completed.
     pub(super) left_out_completed: u64,
+    /// Whether the table has a column of marks, which stays whatever changes.
+    pub(super) has_marks: bool,
 }
 
 /// Reads the rows of some tasks, of the groups they are in with all parts of those, and
@@ -33,11 +35,10 @@ pub(crate) struct Excerpt {
 /// Returns nothing if the text has to be read as a whole.
 pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Option<Document> {
     let text = Lines::find(str::from_utf8(content).ok()?)?;
-    // Whether there is a column of questions or marks depends on every row, and what becomes of claims on tasks that an
-    // excerpt has not.
-    let depends_on_all =
-        text.columns.split(['{', ',', '}']).any(|column| [QUESTION, MARKS].contains(&column));
-    if depends_on_all || !text.columns.starts_with(COLUMNS_THAT_COUNT) || text.has_key("claims") {
+    // Whether there is a column of questions depends on every row, and what becomes of claims on tasks that an excerpt
+    // has not.
+    let has_column = |name: &str| text.columns.split(['{', ',', '}']).any(|column| column == name);
+    if has_column(QUESTION) || !text.columns.starts_with(COLUMNS_THAT_COUNT) || text.has_key("claims") {
         return None;
     }
     let heads: Vec<Head<'_>> = text.rows.iter().map(|row| head(row)).collect::<Option<_>>()?;
@@ -48,7 +49,8 @@ pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Opti
         return None;
     }
     pick_groups(&heads, &mut is_picked)?;
-    let mut excerpt = Excerpt { rows: Vec::new(), left_out: 0, left_out_completed: 0 };
+    let has_marks = has_column(MARKS);
+    let mut excerpt = Excerpt { rows: Vec::new(), left_out: 0, left_out_completed: 0, has_marks };
     let mut picked = Vec::new();
     for (index, ((row, head), is_picked)) in text.rows.iter().zip(&heads).zip(is_picked).enumerate() {
         if is_picked || index == 0 {
@@ -60,10 +62,10 @@ pub(crate) fn read_excerpt(path: &Path, content: &[u8], ids: &[&TaskId]) -> Opti
         }
     }
     let (mut document, diagnostics) = codec::decode(path, text.with_rows(&picked).as_bytes()).ok()?;
+    document.excerpt = Some(excerpt);
     // Rows of other columns, or in another order, cannot stand beside those of a save.
     let first = codec::encode_tasks(&document, document.plan.tasks.first()).ok()?;
     let is_plain = diagnostics.is_empty() && Lines::find(&first)?.columns == text.columns;
-    document.excerpt = Some(excerpt);
     is_plain.then_some(document)
 }
 
@@ -179,7 +181,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
     use super::*;
     use crate::{Mutation, plan_file::encode_changed};
-    use samuel_model::{PLAN_VERSION, Plan, Task};
+    use samuel_model::{Mark, PLAN_VERSION, Plan, Task};
 
     const PATH: &str = "prd.toon";
 
@@ -220,6 +222,24 @@ mod tests {
         let progress = &document.plan.progress;
         assert_eq!((progress.total_tasks, progress.completed_tasks), (4, 2));
         assert_eq!(document.plan.count(Status::Completed), 2);
+    }
+
+    #[test]
+    fn reads_excerpt_of_plan_with_marks() {
+        let (mut document, _) = codec::decode(Path::new(PATH), text().as_bytes()).unwrap();
+        document.plan_mut().tasks[1].marks = vec![Mark::Edit];
+        let marked = codec::encode(&document).unwrap();
+        let written = done(&marked, "3").unwrap();
+        let (document, _) = codec::decode(Path::new(PATH), written.as_bytes()).unwrap();
+        let marks: Vec<usize> = document.plan.tasks.iter().map(|task| task.marks.len()).collect();
+        assert_eq!((marks, document.plan.count(Status::Completed)), (vec![0, 1, 0, 0], 2));
+        // The column stays when its last mark goes.
+        let mut excerpt = read(&marked, &["2"]).unwrap();
+        let reset = Mutation::Reset { id: TaskId::new("2") };
+        let change = excerpt.apply(&reset, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let written = encode_changed(&excerpt, Lines::find(&marked).unwrap(), &change).unwrap().concat();
+        assert!(written.contains(",owner,marks}"), "{written}");
+        assert!(codec::decode(Path::new(PATH), written.as_bytes()).unwrap().1.is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, IntoDeserializer, MapAccess};
 use super::{
     Document,
     record::Record,
-    task::{COLUMNS, MARKS, QUESTION},
+    task::{COLUMNS, MARKS, QUESTION, take_marks},
 };
 use crate::new_task::{UsedNumbers, used_ids};
 use samuel_model::{Task, TaskId};
@@ -106,6 +106,7 @@ fn read_row(columns: &[String], row: &str) -> Result<(Task, Map, Vec<String>), S
             Err(error) => changes.push(format!("{column} is the default: {error}")),
         }
     }
+    take_marks(&mut task, &mut others);
     task.validate().map_err(|error| error.to_string())?;
     Ok((task, others, changes))
 }

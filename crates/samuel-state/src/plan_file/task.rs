@@ -83,8 +83,6 @@ impl Record for Task {
             "skip_reason" => self.skip_reason = text(map)?,
             "owner" => self.owner = owner(map)?,
             QUESTION => self.question = map.next_value::<QuestionCell>()?.0,
-            // A word that a later version writes is left out.
-            MARKS => self.marks = list(map)?.iter().filter_map(|mark| mark.parse().ok()).collect(),
             _ => return Ok(false),
         }
         Ok(true)
@@ -115,6 +113,18 @@ impl Record for Task {
     }
 }
 
+/// Takes the marks of a task out of its other cells. A cell with anything else stays: it belongs to the user or to a
+/// later version.
+pub(super) fn take_marks(task: &mut Task, others: &mut Map) {
+    let words = others.get(MARKS).and_then(|cell| samuel_toon::from_value::<ListCell>(cell.clone()).ok());
+    let marks = words
+        .and_then(|ListCell(words)| words.iter().map(|word| word.parse().ok()).collect::<Option<Vec<_>>>());
+    if let Some(marks) = marks {
+        task.marks = marks;
+        others.remove(MARKS);
+    }
+}
+
 /// A row to be written: the task, its question where the table has some, then the columns that are not
 /// Samuel's.
 pub(crate) struct RowOut<'a> {
@@ -124,8 +134,15 @@ pub(crate) struct RowOut<'a> {
     pub(crate) columns: &'a [String],
     /// Whether the table has the column of questions.
     pub(crate) has_questions: bool,
-    /// Whether the table has the column of marks.
+    /// Whether the table has the column of marks, apart from those columns.
     pub(crate) has_marks: bool,
+}
+
+impl RowOut<'_> {
+    fn marks(&self) -> String {
+        let marks: Vec<&str> = self.task.marks.iter().map(|mark| mark.as_str()).collect();
+        ListCell::to_text(&marks)
+    }
 }
 
 impl Serialize for RowOut<'_> {
@@ -136,11 +153,15 @@ impl Serialize for RowOut<'_> {
             map.serialize_entry(QUESTION, &QuestionCell::to_text(self.task.question.as_ref()))?;
         }
         if self.has_marks {
-            let marks: Vec<&str> = self.task.marks.iter().map(|mark| mark.as_str()).collect();
-            map.serialize_entry(MARKS, &ListCell::to_text(&marks))?;
+            map.serialize_entry(MARKS, &self.marks())?;
         }
         for column in self.columns {
-            match self.others.and_then(|others| others.get(column)).unwrap_or(&Value::Null) {
+            let cell = self.others.and_then(|others| others.get(column));
+            if column == MARKS && cell.is_none() && !self.task.marks.is_empty() {
+                map.serialize_entry(MARKS, &self.marks())?;
+                continue;
+            }
+            match cell.unwrap_or(&Value::Null) {
                 nested @ (Value::Array(_) | Value::Object(_)) => {
                     let json = serde_json::to_string(nested).map_err(S::Error::custom)?;
                     map.serialize_entry(column, &json)?;
@@ -241,10 +262,24 @@ mod tests {
         assert!(text.contains(",owner,marks}"), "{text}");
         let (read, faults) = codec::decode(Path::new("prd.toon"), text.as_bytes()).unwrap();
         assert_eq!((&read.plan, faults), (&document.plan, vec![]));
-        assert!(read_excerpt(Path::new("prd.toon"), text.as_bytes(), &[&TaskId::new("2")]).is_none());
         let reset = Mutation::Reset { id: TaskId::new("1") };
         document.apply(&reset, jiff::Timestamp::UNIX_EPOCH).unwrap();
         assert!(!codec::encode(&document).unwrap().contains("marks"));
+    }
+
+    #[test]
+    fn keeps_other_words_in_column_of_marks() {
+        let tasks = ["1", "2", "3"].map(|id| Task::new(TaskId::new(id), "t")).to_vec();
+        let plan = Plan { version: PLAN_VERSION.to_owned(), tasks, ..Plan::default() };
+        let text = codec::encode(&Document::new(plan)).unwrap();
+        let later = r#""[\"no-change\",\"later\"]""#;
+        let text = text.replace(",owner}", ",owner,marks}").replacen(",null\n", ",null,urgent\n", 1);
+        let text = text.replacen(",null\n", &format!(",null,{later}\n"), 1);
+        let text = text.replacen(",null\n", ",null,\"[\\\"edit\\\"]\"\n", 1);
+        let (document, faults) = codec::decode(Path::new("prd.toon"), text.as_bytes()).unwrap();
+        let marks: Vec<&[Mark]> = document.plan.tasks.iter().map(|task| &*task.marks).collect();
+        assert_eq!((marks, faults), (vec![&[][..], &[], &[Mark::Edit]], vec![]));
+        assert_eq!(codec::encode(&document).unwrap(), text, "byte for byte");
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Run {
         if let Some(known) = known_branch(&note).filter(|known| known.made_at == made_at)
             && let Some(head) = repository.head(&known.into).await.map_err(of_lanes)?
             && (waits
-                || head == commit && self.last_landing(&known.into).await?.is_none()
+                || head == commit && !self.has_landed_there(repository, &known.into, commit).await?
                 || !self.is_merged(repository, commit, &head).await?)
         {
             if head != commit {
@@ -138,6 +138,18 @@ impl Run {
             return Ok(());
         }
         Err(LanesError::Gone { into: known.into.into(), commit: last.into() }.into())
+    }
+
+    /// Returns whether work was merged onto a branch, and what is checked out has it. If not, the branch may have been
+    /// moved back, and the run goes on with it, to look for that work.
+    async fn has_landed_there(
+        &self,
+        repository: &MergeRepository,
+        branch: &str,
+        checked_out: &str,
+    ) -> Result<bool, RunError> {
+        let Some(last) = self.last_landing(branch).await? else { return Ok(false) };
+        Ok(self.is_merged(repository, checked_out, &last).await.unwrap_or(false))
     }
 
     /// Returns whether what is checked out has a commit, or its files since a person squashed it.

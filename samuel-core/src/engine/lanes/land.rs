@@ -77,6 +77,12 @@ impl Run {
         stop: impl Future<Output = ()>,
     ) -> Result<LandReport, RunError> {
         self.check_copies()?;
+        // A person may take long to decide, and other loops may run meanwhile.
+        let planned = self.plan_now().await?;
+        let is_decided = has_work(&planned);
+        if is_decided {
+            self.decide_on_landing().await?;
+        }
         let (lock, _) = self.lock().await?;
         self.know_plan().await?;
         let project = self.frozen.project.clone();
@@ -86,8 +92,9 @@ impl Run {
             let queue = blocking(move || QueueList::at_rest(&project)).await??;
             return Ok(LandReport { into, landed, returned, queue, fault: None });
         }
-        self.ensure_compared().await?;
-        self.decide_without_agents().await?;
+        if !is_decided {
+            self.decide_on_landing().await?;
+        }
         self.frozen.begin_sandbox().await?;
         let mut stop = pin!(stop);
         let opened = tokio::select! {
@@ -160,6 +167,12 @@ impl Run {
         let fault = shared.over().and_then(|end| end.detail);
         let queue = blocking(move || QueueList::at_rest(&project)).await??;
         Ok(LandReport { into: Some(into), landed, returned, queue, fault })
+    }
+
+    /// Has the policy decide on what a landing executes.
+    async fn decide_on_landing(&mut self) -> Result<(), RunError> {
+        self.ensure_compared().await?;
+        self.decide_without_agents().await
     }
 
     pub(super) async fn plan_now(&self) -> Result<Arc<Plan>, RunError> {

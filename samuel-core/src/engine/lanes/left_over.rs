@@ -22,7 +22,7 @@ impl Run {
     pub(in crate::engine) async fn free_lanes_that_are_gone(&self) -> Result<Vec<String>, RunError> {
         let plan = self.plan_now().await?;
         let is_gone = |claim: &Claim| claim.phase == ClaimPhase::Working && claim.lane().is_some();
-        let mut told = Vec::new();
+        let mut told: Vec<String> = self.gone_branch(&plan).await?.into_iter().collect();
         let is_cut_off =
             self.lanes_directory().is_ok_and(|directory| MergeRepository::is_cut_off(&directory));
         if !is_cut_off && !plan.claims.iter().any(is_gone) {
@@ -36,6 +36,18 @@ impl Run {
             freed => freed?,
         }
         Ok(told)
+    }
+
+    /// Warns of a branch with merged work that is gone.
+    pub(super) async fn gone_branch(&self, plan: &Plan) -> Result<Option<String>, RunError> {
+        let (project, plan) = (self.frozen.project.clone(), plan.clone());
+        let gone = blocking(move || project.gone_branch(&plan)).await?;
+        Ok(gone.map(|(into, last)| {
+            format!(
+                "the branch {into} with merged work is gone, and what is checked out does not have that work; `git \
+                 branch {into} {last}` makes it again"
+            )
+        }))
     }
 
     async fn free_claims(&self, plan: &Plan, told: &mut Vec<String>) -> Result<(), RunError> {

@@ -120,6 +120,7 @@ impl Run {
             return Err(LanesError::Unfit { root, problem, help }.into());
         }
         let mut told: Vec<String> = copies.map(|_| SHALLOW_COPIED.to_owned()).into_iter().collect();
+        told.extend(self.gone_branch(plan).await?);
         let into = self.into(&repository, plan, &directory, &commit, jobs, &mut told).await?;
         let head = repository.head(&into).await.map_err(of_lanes)?.unwrap_or_else(|| commit.clone());
         if head != commit {
@@ -282,14 +283,14 @@ impl Run {
         self.frozen.settings.parallel.merge.parse().unwrap_or_default()
     }
 
-    /// Returns the directory in which the work trees are.
+    /// Returns the directory that has the clones of lanes.
     pub(super) fn lanes_directory(&self) -> Result<PathBuf, LanesError> {
         let project = &self.frozen.project;
         let state_dir = project.state_dir().filter(|_| !project.is_in_memory());
         let state_dir = state_dir.ok_or_else(|| {
             unfit(
                 project.root(),
-                "no directory outside of the project is known for their work trees",
+                "no directory outside of the project is known for their clones",
                 "Set HOME or XDG_STATE_HOME.",
             )
         })?;

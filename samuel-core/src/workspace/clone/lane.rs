@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote, blocking};
+use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote, blocking, short};
 use crate::text::described;
 use crate::workspace::{
     LEAST_GIT_OF_LANES, WorkspaceError, WorkspaceSetup, elsewhere,
@@ -344,6 +344,14 @@ impl CloneWorkspace {
     /// Puts what was taken in on the task's branch in the user's repository, where it is not there yet.
     pub(super) async fn publish(&self, record: &Record) -> Result<(), WorkspaceError> {
         if self.stands != Stands::OnTask || record.tip == record.base {
+            return Ok(());
+        }
+        let commit = format!("{}^{{commit}}", record.tip);
+        if !self.git.says_yes(&self.users.top, &["cat-file", "-e", &commit]).await {
+            self.tell([format!(
+                "the work up to {} is gone: the repository no longer has it",
+                short(&record.tip)
+            )]);
             return Ok(());
         }
         self.put_on(&record.branch, &record.tip).await

@@ -168,6 +168,10 @@ impl CloneWorkspace {
         self.run_indexed(&["checkout-index", "--force", "--all", "--quiet", "-u"]).await?;
         self.run_indexed(&["clean", "-f", "-d", "--quiet"]).await?;
         self.give_index().await?;
+        // What reflogs have from now on is of this turn.
+        ["logs/HEAD", "logs/refs/heads"]
+            .iter()
+            .try_for_each(|name| record::remove(&tree.join(".git").join(name)))?;
         if !gone.is_empty() {
             // Git may ignore it.
             self.git.run(&tree, &gone.after(&["clean", "-ffdqx", "--"])).await?;

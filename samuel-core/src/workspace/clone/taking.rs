@@ -51,7 +51,7 @@ impl CloneWorkspace {
         };
         if !is_new {
             let (base, known) = (record.base.clone(), &mut record.elsewhere);
-            match elsewhere::new(&self.git, &self.tree(), &base, known).await {
+            match elsewhere::new(&self.git, &self.tree(), &base, known, false).await {
                 Ok(None) => {}
                 Ok(Some((branch, commit))) => {
                     return Err(self.refuse(record, &commit, RefusedWork::Elsewhere { branch }).await?);
@@ -102,7 +102,7 @@ impl CloneWorkspace {
         self.step(WorkspaceStep::TakenIn);
         record.tip.clone_from(&commit);
         record.at_work = false;
-        let beyond = elsewhere::new(&self.git, &self.tree(), &record.base, &mut record.elsewhere).await;
+        let beyond = elsewhere::new(&self.git, &self.tree(), &record.base, &mut record.elsewhere, true).await;
         if let Ok(Some((branch, _))) = &beyond {
             // Cleaning runs no git there to find that out.
             record.unspent = true;
