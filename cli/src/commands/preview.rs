@@ -80,7 +80,7 @@ pub(crate) fn dry_run(builder: RunBuilder) -> Result<Reply, Failure> {
     let trusted = run.trusted()?;
     let warnings = block_on_or_leave(run.start_warnings())??;
     let warnings: Vec<String> = warnings.iter().map(StartWarning::told).collect();
-    let guards = run.limits().guards();
+    let guards = run.guards();
     let preview = block_on_or_leave(run.preview(Glance::Still))??;
     let mut text = String::from("Prompt\n\n");
     match (&preview.prompt, &preview.stop) {

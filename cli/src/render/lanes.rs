@@ -24,7 +24,7 @@ pub(crate) fn lanes_text(list: &LaneList) -> String {
     let at_work = if list.is_running { "a loop is at work" } else { "no loop is at work" };
     let mut text = format!("{at_work}{into}\n");
     if !list.work_trees.is_empty() {
-        text.push_str("\nWork trees\n");
+        text.push_str("\nClones\n");
         text.extend(list.work_trees.iter().map(work_tree));
     }
     if !list.branches.is_empty() {

@@ -104,7 +104,10 @@ pub(crate) fn status_text(
     }
     match (status.running, progress.status) {
         (true, _) => line("Loop", format!("running{}", holder.unwrap_or_default())),
-        (false, ProgressStatus::Running) => line("Loop", "not running (the last one was cut off)".to_owned()),
+        (false, ProgressStatus::Running) => {
+            let then = "a start takes back what no check has passed";
+            line("Loop", format!("not running (the last one was cut off: {then})"));
+        }
         (false, ended) => {
             line("Loop", format!("not running ({})", ended.as_str().replace('_', " ")));
             if let Some(end) = &status.last_end {

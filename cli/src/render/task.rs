@@ -166,6 +166,7 @@ fn end_text(end: AttemptEnd) -> &'static str {
         AttemptEnd::TakenBack => "completed, and taken back",
         AttemptEnd::Failed => "failed",
         AttemptEnd::Open => "ended, and the task was open",
+        AttemptEnd::Returned => "submitted, and did not land",
         AttemptEnd::CutOff => "cut off",
     }
 }

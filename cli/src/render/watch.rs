@@ -18,7 +18,7 @@ use samuel_core::{
     agent::AgentEvent,
     engine::EndSignal,
     event::{CheckResult, Event, EventRecord, RunReport},
-    history::{LOST_ITS_TASK, command_words, event_line, left_uncommitted},
+    history::{LOST_ITS_TASK, attempt_of_return, command_words, event_line, left_uncommitted},
     hook::Speaker,
     model::{
         AgentTotal, IterationOutcome, Mark,
@@ -181,9 +181,9 @@ impl Watch {
             Event::TaskReturned { task, attempt, reason, kept, excused } => {
                 let kept = kept.as_ref().map(|kept| format!("; its work is kept as {}", safe(kept)));
                 self.line(&format!(
-                    "did not land: {}, attempt {attempt}{}: {}{}",
+                    "did not land{}: {}: {}{}",
+                    attempt_of_return(*attempt, *excused),
                     safe(task.as_str()),
-                    if *excused { " (not counted)" } else { "" },
                     below(reason),
                     kept.unwrap_or_default()
                 ));
@@ -347,17 +347,22 @@ impl Watch {
             return;
         };
         let succeeded = *outcome == IterationOutcome::Succeeded;
+        let lost_its_task = record.event.lost_its_task();
         let took = self.now.begun(record.lane).map(|begun| {
-            format!(" in {}", lasting(Duration::from_millis(record.elapsed_ms.saturating_sub(begun))))
+            let took = lasting(Duration::from_millis(record.elapsed_ms.saturating_sub(begun)));
+            format!(" {} {took}", if lost_its_task { "after" } else { "in" })
         });
         let took = took.unwrap_or_default();
-        let lost_its_task = record.event.lost_its_task();
         let outcome = match excused {
-            _ if lost_its_task => LOST_ITS_TASK,
+            _ if lost_its_task => "stopped",
             true => "met a usage limit",
             false => outcome.as_str(),
         };
-        let mut line = format!("iteration {iteration}: {outcome}{took}{}", consumed(*usage));
+        let mut line = format!("iteration {iteration}: {outcome}{took}");
+        if lost_its_task {
+            line.push_str(&format!(": {LOST_ITS_TASK}"));
+        }
+        line.push_str(&consumed(*usage));
         if let Some(failure) = failure.as_ref().filter(|_| !lost_its_task) {
             line.push_str(&format!(", {}: {}", failure.class, safe(&with_local_time(&failure.message))));
         }

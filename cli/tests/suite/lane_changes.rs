@@ -54,6 +54,28 @@ fn done_skip_reset_and_enqueue_count_while_lanes_work_and_what_agents_made_is_ke
     }
 }
 
+#[test]
+fn reports_done_of_a_person_after_the_agents() {
+    let bench = Bench::with_tasks(&["First", "Second"]);
+    bench.write("a.txt", "one\n");
+    bench.make_repository(&["a.txt", "samuel.toml"]);
+    fifo(&bench, "never");
+    let tmp = bench.tmp().display().to_string();
+    let work = format!(
+        "cat > /dev/null; echo x > made-$SAMUEL_TASK_ID; $SAMUEL_BINARY run done $SAMUEL_TASK_ID; \
+         touch {tmp}/said-$SAMUEL_TASK_ID; read line < {tmp}/never"
+    );
+    let mut run = bench.spawn(&[&bench.start_args(&work)[..], &["--jobs", "2"]].concat());
+    ["1", "2"].iter().for_each(|id| wait_for_file(&bench.tmp().join(format!("said-{id}"))));
+    // One of them is the task of the worker that leads.
+    ["1", "2"].iter().for_each(|id| _ = bench.ok(&["run", "done", id]));
+    let told = run.wait_for("completed: ");
+    assert_eq!(run.code(), 0, "no agent waits any more");
+    assert!(told.contains("1, 2"), "{told}");
+    let report = bench.ok(&["run", "report", "--format", "md"]).stdout;
+    assert_eq!(report.matches("- [x] ").count(), 2, "{report}");
+}
+
 /// A project in a repository with a check and four tasks.
 fn checked(check: &str) -> Bench {
     let bench = Bench::with_tasks(&["First", "Second", "Third", "Fourth"]);

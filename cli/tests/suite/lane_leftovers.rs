@@ -49,6 +49,19 @@ fn a_branch_on_which_nothing_was_made_is_not_said_to_have_landed() {
     assert_eq!(bench.git(&["for-each-ref", "refs/heads/samuel"]), "");
 }
 
+#[test]
+fn names_the_subtask_of_a_branch() {
+    let bench = with_submitted(&["First"], &[]);
+    bench.ok(&["run", "task", "add", "1.1", "Subtask", "--parent", "1"]);
+    let (head, tree) = (bench.git(&["rev-parse", "main"]), bench.git(&["rev-parse", "main^{tree}"]));
+    let commit = bench.git(&["commit-tree", "-p", &head, "-m", "Work", &tree]);
+    for name in ["refs/heads/samuel/{}/1-1-5", "refs/samuel/rescue/{}/1-1-0-0123456789ab"] {
+        bench.git(&["update-ref", &name.replace("{}", RUN), &commit]);
+    }
+    let lanes = bench.ok(&["run", "lanes"]).stdout;
+    assert_eq!(lanes.matches("\n      task 1.1, not merged").count(), 2, "{lanes}");
+}
+
 /// Returns the references of runs, and the clones in Samuel's state directory.
 fn left(bench: &Bench) -> (String, Vec<String>) {
     let refs = bench.git(&["for-each-ref", "--format=%(refname)", "refs/heads/samuel", "refs/samuel"]);

@@ -39,7 +39,7 @@ fn running_tasks_are_not_blocked_and_done_is_provisional() {
     );
     assert!(!status.contains("locked"), "{status}");
     let why = bench.ok(&["run", "why"]).stdout;
-    says(&why, &["what is next: nothing more is next: 2 tasks are under way\n"]);
+    says(&why, &["what is next: nothing else can be started: 2 tasks are under way\n"]);
     let next = &bench.ok(&["run", "status", "--json"]).json()["data"]["next"];
     assert_eq!(next["kind"], "under_way", "{next}");
     let done = bench.ok(&["run", "done", "2"]).stdout;
@@ -186,7 +186,7 @@ fn work_that_lanes_have_landed_and_nobody_merged_is_told_by_starts_without_lanes
     );
     let result = results(&bench)[0].clone();
     bench.ok(&["run", "enqueue", "Second"]);
-    let told = format!("work of workers is on {result}, not merged; run `samuel run merge {result}`\n");
+    let told = format!("{result} has work that is not merged: `samuel run merge {result}`\n");
     says(&bench.ok(&["run", "status"]).stdout, &[&told]);
     let alone = bench.start(DOES, &[]);
     let warned = format!(
@@ -235,7 +235,10 @@ fn squashed_branch_counts_as_merged() {
     assert!(!ran.stderr.contains("goes on with"), "{ran:?}");
     let second = results(&bench).into_iter().find(|name| *name != first).unwrap();
     squash(&second);
-    bench.git(&["branch", "--quiet", "-D", &second]);
+    let lanes = bench.ok(&["run", "lanes"]).stdout;
+    assert!(!lanes.contains("not merged") && lanes.contains("landed: it is on main"), "{lanes}");
+    bench.ok(&["run", "clean"]);
+    assert_eq!(results(&bench), [""; 0]);
     bench.ok(&["run", "enqueue", "Third"]);
     bench.start(DOES, &["--jobs", "2"]).ends(0);
 }
@@ -338,16 +341,23 @@ fn branch_with_work_is_named_until_merged() {
         &["run", "status"],
         &["run", "runs"],
         &["run", "why", &run],
-        &["run", "report", "--format", "md"],
-        &["run", "report", "--format", "json"],
+        &["run", "report", &run, "--format", "md"],
+        &["run", "report", &run, "--format", "json"],
     ];
     let names = |look: &[&str]| {
         let told = bench.ok(look).stdout;
-        told.contains("is on work, ") || told.contains("\"unmerged\"")
+        told.contains("work has work that is not merged") || told.contains("\"unmerged\"")
     };
     for look in looks {
         assert!(names(look), "{look:?}: {}", bench.ok(look).stdout);
     }
+    // A later run without workers names it, too.
+    bench.ok(&["run", "enqueue", "Second"]);
+    bench.start(DOES, &[]).ends(0);
+    for look in [&["run", "why", "run"][..], &["run", "report", "--format", "md"]] {
+        assert!(names(look), "{look:?}: {}", bench.ok(look).stdout);
+    }
+    assert_eq!(bench.ok(&["run", "runs"]).stdout.matches("work has work that is not merged").count(), 2);
     bench.git(&["merge", "--quiet", "--no-edit", "work"]);
     for look in looks {
         assert!(!names(look), "{look:?}: {}", bench.ok(look).stdout);

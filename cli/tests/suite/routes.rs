@@ -91,7 +91,7 @@ fn an_agent_or_a_model_that_there_is_not_is_refused_before_the_run_with_its_line
         &route("agent = \"cluade\""),
         &["unknown agent \"cluade\"", "samuel.toml:6:", "Did you mean \"claude\"?"],
     );
-    says(&route("model = \"opus\""), &["it takes no model, so not \"opus\" either", "samuel.toml:"]);
+    says(&route("model = \"opus\""), &["takes no model; leave out \"opus\"", "samuel.toml:"]);
     bench.configure("agent = \"codex\"");
     let ran = run(&bench, &[&START[..], &["--model", "nope", "--max-failures", "1"]].concat()).ends(4);
     says(&ran.stdout, &["unknown model nope"]);
@@ -104,7 +104,7 @@ fn what_a_start_refuses_of_routes_and_fallbacks_the_doctor_refuses_with_the_same
     for (more, told, place, help) in [
         (
             "[[methodology.ralph.routes]]\nmode = \"discovery\"\nagent = \"kiro\"\nmodel = \"opus\"",
-            "it takes no model, so not \"opus\" either",
+            "takes no model; leave out \"opus\"",
             "samuel.toml:4:1",
             "choose an agent that takes one: claude, codex, gemini, copilot.",
         ),
@@ -205,7 +205,7 @@ fn a_prompt_says_beside_it_which_agent_gets_it() {
     bench.configure("agent = \"kiro\"");
     let none = bench.samuel(&["run", "prompt", "--model", "opus"]);
     assert_ne!(none.code, 0, "{none:?}");
-    says(&none.stderr, &["it takes no model, so not \"opus\" either"]);
+    says(&none.stderr, &["takes no model; leave out \"opus\""]);
 }
 
 #[test]

@@ -232,7 +232,12 @@ fn a_second_loop_is_told_who_runs_the_first() {
     first.signal(rustix::process::Signal::KILL);
     assert_eq!(first.code(), -1);
     let status = bench.ok(&["run", "status"]).stdout;
-    assert!(status.contains("Loop       not running (the last one was cut off)\n"), "{status}");
+    assert!(
+        status.contains(
+            "Loop       not running (the last one was cut off: a start takes back what no check has passed)\n"
+        ),
+        "{status}"
+    );
     // A killed loop holds nothing, and its agent is gone.
     let third = bench.start(DONE, &["--json"]).ends(0);
     assert_eq!(third.events().0[0]["resumed"], true);

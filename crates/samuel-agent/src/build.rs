@@ -182,7 +182,7 @@ mod tests {
             let built = build(&config, Supervisor::GroupOnly);
             if let "kiro" | "command" | "scripted" = name {
                 let refused = built.unwrap_err().to_string();
-                assert!(refused.contains("takes no model, so not \"--m\" either"), "{refused}");
+                assert!(refused.contains("takes no model; leave out \"--m\""), "{refused}");
                 continue;
             }
             let words = built.unwrap().command_line();

@@ -210,7 +210,7 @@ pub enum AgentError {
         problem: String,
     },
     /// A model was chosen for an agent that takes none.
-    #[error("agent \"{agent}\" cannot be called so: it takes no model, so not \"{model}\" either")]
+    #[error("agent \"{agent}\" takes no model; leave out \"{model}\"")]
     NoModel {
         /// The agent.
         agent: String,

@@ -175,10 +175,10 @@ settings! {
         /// What happens to a task that declares a file which another one under way declares too: with `wait`
         /// it waits until that one has landed, with `allow` it may come back with a conflict.
         overlap: String = "wait".to_owned(), Name("overlap", vec!["wait", "allow"]);
-        /// Files that git does not track and the work tree of a lane gets, such as `.env`, by their paths from
+        /// Files that git does not track and the clone of a lane gets, such as `.env`, by their paths from
         /// the project's root.
         copy: Vec<String> = Vec::new(), Texts;
-        /// Commands that get a new work tree ready, such as `npm ci`, run in this order, in a sandbox with what checks
+        /// Commands that get a new clone ready, such as `npm ci`, run in this order, in a sandbox with what checks
         /// have there. Each is text, or a table as in `quality_checks`.
         setup: Vec<CheckCommand> = Vec::new(), Checks;
     }

@@ -126,7 +126,7 @@ impl Core {
             routing: self.setup.routing.told(&self.setup.agent),
             max_iterations: self.setup.limits.max_iterations,
             tasks: self.setup.scope.tasks().to_vec(),
-            guards: self.setup.limits.guards(),
+            guards: self.setup.limits.guards(self.setup.calls.of),
             commit: None,
             goes_on_from: None,
         });

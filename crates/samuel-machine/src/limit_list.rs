@@ -9,11 +9,11 @@ use super::RunLimits;
 use crate::event::Guard;
 
 impl RunLimits {
-    /// Returns every guard in force, in the order of the settings.
-    pub fn guards(&self) -> Vec<Guard> {
+    /// Returns every guard in force, in the order of the settings, of a run with so many workers.
+    pub fn guards(&self, jobs: u32) -> Vec<Guard> {
         let time = |ms: u64| format_duration(Duration::from_millis(ms));
         let guard = |setting: &str, words: String| Guard { setting: setting.to_owned(), words };
-        let failures = self.max_consecutive_failures.max(1);
+        let failures = self.max_consecutive_failures.max(1).saturating_mul(jobs.max(1));
         let max_iterations = self.max_iterations.map(|max| counted(max.get(), "iteration"));
         let attempts =
             self.max_task_attempts.map(|max| format!("{} a task", counted(max.get(), "failed attempt")));
@@ -36,5 +36,18 @@ impl RunLimits {
             Some(guard("clocks.wall", format!("{} a call of the agent", time(self.max_call_ms)))),
         ];
         guards.into_iter().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_in_a_row_add_up_over_workers() {
+        let limits = RunLimits { max_consecutive_failures: 3, ..RunLimits::default() };
+        for (jobs, words) in [(1, "3 failures in a row"), (3, "9 failures in a row")] {
+            assert!(limits.guards(jobs).iter().any(|guard| guard.words == words), "{jobs}");
+        }
     }
 }

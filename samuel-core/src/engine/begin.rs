@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     config::MAX_JOBS,
+    event::Guard,
     hook::{HookPoint, Tier},
     machine::{CallNumbers, Input, Machine, RunLimits, Setup},
     model::{Claim, Completes, Groups, Plan, ProgressStatus, Status, Task, TaskId, Usage, payload::Mode},
@@ -340,6 +341,11 @@ impl Run {
     pub(super) fn has_checks(&self) -> bool {
         let mut handlers = self.registry.handlers(HookPoint::QualityCheck);
         !self.frozen.settings.quality_checks.is_empty() || handlers.any(|(_, _, tier)| tier != Tier::BuiltIn)
+    }
+
+    /// Returns every guard in force. The limits of a row hold over all workers.
+    pub fn guards(&self) -> Vec<Guard> {
+        self.limits().guards(self.frozen.settings.parallel.jobs)
     }
 
     /// Returns when the run stops by itself, and what a task may consume.

@@ -216,7 +216,7 @@ impl RunBuilder {
         self
     }
 
-    /// Has the run work in so many lanes at once, from 1 to 64, each on a task of its own in a work tree of its
+    /// Has the run work in so many lanes at once, from 1 to 64, each on a task of its own in a clone of its
     /// own; with 1, the default, in the project itself (docs/parallel.md). Several take a repository and a
     /// directory outside of the project ([`Project::keeping_plans_in`]), and agents that run programs a
     /// [socket](Self::socket_dir).

@@ -57,4 +57,4 @@ pub use run_history::{
 pub use runs::{History, RunList, RunSummary, UnreadRun};
 pub use tail::Tail;
 pub use why::{Why, WhyQuestion, WhyReason};
-pub use words::{LOST_ITS_TASK, command_words, event_line, event_name, left_uncommitted};
+pub use words::{LOST_ITS_TASK, attempt_of_return, command_words, event_line, event_name, left_uncommitted};

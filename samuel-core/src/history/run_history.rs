@@ -73,7 +73,7 @@ pub struct RunHistory {
     /// The work of lanes that landed, the first first; a task that was done again is there again. None without lanes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub landed: Vec<LandedTask>,
-    /// The branch with its merged work, while that is not in what is checked out. `None` without workers.
+    /// The branch with merged work that is not in what is checked out: its own, else the one that its end named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
     /// The work of lanes that did not land, each as often as it came back, the first first. None without lanes.

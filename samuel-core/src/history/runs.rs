@@ -65,7 +65,7 @@ pub struct RunSummary {
     pub detail: Option<String>,
     /// The run that it goes on from, where it goes on.
     pub goes_on_from: Option<String>,
-    /// The branch with its merged work, while that is not in what is checked out. `None` without workers.
+    /// The branch with merged work that is not in what is checked out: its own, else the one that its end named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmerged: Option<String>,
     /// Whether the beginning of its record is missing, so that the summary covers only the rest.
@@ -187,14 +187,20 @@ impl History {
         Ok(history)
     }
 
-    /// Names the branches with merged work of runs that are not in what is checked out.
+    /// Names the branches with merged work that are not in what is checked out: for each run its own, else the one that
+    /// its end named.
     pub(super) fn name_unmerged<'a>(&self, runs: impl Iterator<Item = &'a mut RunHistory>) {
-        let with_branch = runs.filter_map(|run| Some((run.landed.last()?.into.clone(), run)));
-        let with_branch: Vec<(String, &mut RunHistory)> = with_branch.collect();
-        let branches: BTreeSet<&str> = with_branch.iter().map(|(branch, _)| branch.as_str()).collect();
+        let with_branches = |run: &'a mut RunHistory| {
+            let own = run.landed.last().map(|landed| landed.into.clone());
+            let named = run.report.as_ref().and_then(|report| report.unmerged.clone());
+            (own.into_iter().chain(named).collect::<Vec<String>>(), run)
+        };
+        let runs: Vec<(Vec<String>, &mut RunHistory)> = runs.map(with_branches).collect();
+        let branches: BTreeSet<&str> =
+            runs.iter().flat_map(|(branches, _)| branches).map(String::as_str).collect();
         let unmerged = self.project.unmerged_of(&branches.into_iter().collect::<Vec<_>>());
-        for (branch, run) in with_branch {
-            run.unmerged = unmerged.contains(&branch).then_some(branch);
+        for (branches, run) in runs {
+            run.unmerged = branches.into_iter().find(|branch| unmerged.contains(branch));
         }
     }
 

@@ -29,6 +29,7 @@ const WANTED: &[&str] = &[
     "tasks_taken_back",
     "plan_changed",
     "task_landed",
+    "task_returned",
     "run_finished",
 ];
 
@@ -96,7 +97,8 @@ fn add(attempts: &mut Vec<Attempt>, run: &RunHistory, id: &TaskId, continued: &C
     let is_of_earlier = !run.iterations.iter().any(|row| row.is_merged && row.task.as_ref() == Some(id));
     if is_of_earlier
         && run.landed.iter().any(|landed| landed.task == *id)
-        && let Some(last) = attempts.last_mut().filter(|last| last.end == AttemptEnd::Open)
+        && let Some(last) = attempts.last_mut()
+        && matches!(last.end, AttemptEnd::Open | AttemptEnd::Returned)
     {
         last.end = AttemptEnd::Completed;
     }
@@ -113,6 +115,25 @@ fn add(attempts: &mut Vec<Attempt>, run: &RunHistory, id: &TaskId, continued: &C
                 // When it was cut off is not known.
                 end(attempt, row, id);
             }
+        }
+    }
+    add_returned(attempts, run, id);
+}
+
+/// Adds why work did not land to the attempt that submitted it, which may be of an earlier run.
+fn add_returned(attempts: &mut [Attempt], run: &RunHistory, id: &TaskId) {
+    for returned in run.returned.iter().filter(|returned| returned.task == *id) {
+        let is_its =
+            |row: &&IterationHistory| row.task.as_ref() == Some(id) && row.first_event < returned.event.seq;
+        let iteration = run.iterations.iter().rev().find(is_its).map(|row| row.iteration);
+        let is_it = |attempt: &&mut Attempt| match iteration {
+            Some(_) => attempt.run.as_deref() == Some(run.run.as_str()) && attempt.iteration == iteration,
+            None => attempt.run.as_deref() != Some(run.run.as_str()),
+        };
+        let attempt = attempts.iter_mut().rev().find(is_it);
+        if let Some(attempt) = attempt.filter(|attempt| attempt.end == AttemptEnd::Open) {
+            attempt.end = AttemptEnd::Returned;
+            attempt.fail(&returned.reason);
         }
     }
 }

@@ -21,8 +21,8 @@ const MAX_FILES: usize = 5;
 /// How many tasks are named one by one.
 const MAX_TASKS: usize = 20;
 
-/// What became of an iteration whose task was settled or given back by somebody while its agent worked on it.
-pub const LOST_ITS_TASK: &str = "was stopped, since somebody settled its task or gave it back";
+/// Why an iteration was stopped whose task was settled or given back while its agent worked on it.
+pub const LOST_ITS_TASK: &str = "its task was settled or given back";
 
 /// Returns the word for the kind of an event, as its JSON has it.
 pub fn event_name(event: &Event) -> &'static str {
@@ -69,6 +69,11 @@ pub fn left_uncommitted(files: &[String], commit: Option<&str>) -> Option<String
         Some(commit) => format!("committed for the agent as {}: {files}", hash(commit)),
         None => format!("uncommitted: {files}"),
     })
+}
+
+/// Says which attempt it was whose work did not land, or that it counts as none.
+pub fn attempt_of_return(attempt: u32, excused: bool) -> String {
+    if excused { " (counts as no attempt)".to_owned() } else { format!(", attempt {attempt}") }
 }
 
 /// Returns the beginning of a commit's hash.
@@ -128,8 +133,8 @@ pub fn event_line(event: &Event) -> Option<String> {
         }
         Event::TaskReturned { task, attempt, reason, kept, excused } => {
             let kept = kept.as_ref().map(|kept| format!("; its work is kept as {kept}")).unwrap_or_default();
-            let counted = if *excused { " (not counted)" } else { "" };
-            format!("task {task} did not land, attempt {attempt}{counted}: {reason}{kept}")
+            let counted = attempt_of_return(*attempt, *excused);
+            format!("task {task} did not land{counted}: {reason}{kept}")
         }
         Event::LandingHeld { into, reason } => format!("the landing on {into} waits: {reason}"),
         Event::PlanChanged { change, task, reason, actor, .. } => {
@@ -158,12 +163,16 @@ pub fn event_line(event: &Event) -> Option<String> {
             completed,
             usage,
             excused,
+            unrecorded,
             uncommitted,
             committed_for_agent,
             ..
         } => {
             if event.lost_its_task() {
-                return Some(format!("iteration {iteration} {LOST_ITS_TASK}{}", consumed(*usage)));
+                return Some(format!(
+                    "iteration {iteration} was stopped: {LOST_ITS_TASK}{}",
+                    consumed(*usage)
+                ));
             }
             let outcome = if *excused { "met a usage limit" } else { outcome.as_str() };
             let done =
@@ -172,11 +181,13 @@ pub fn event_line(event: &Event) -> Option<String> {
             let failure = failure.unwrap_or_default();
             let left = left_uncommitted(uncommitted, committed_for_agent.as_deref());
             let left = left.map(|left| format!(", {left}")).unwrap_or_default();
-            format!("iteration {iteration} {outcome}{done}{}{failure}{left}", consumed(*usage))
+            let silent = if *unrecorded { ", but the task was not recorded as done" } else { "" };
+            format!("iteration {iteration} {outcome}{silent}{done}{}{failure}{left}", consumed(*usage))
         }
         Event::Waiting { wait_ms, reason, until } => {
             let until = until.map(|until| format!(" until {until:.0}")).unwrap_or_default();
-            format!("waits {}{until}: {reason}", took(*wait_ms))
+            let wait = if *wait_ms > 0 { format!(" {}", took(*wait_ms)) } else { String::new() };
+            format!("waits{wait}{until}: {reason}")
         }
         Event::RequestRefused { verb, code, message, count, .. } => {
             let verb = verb.as_ref().map(|verb| format!("{verb} ")).unwrap_or_default();

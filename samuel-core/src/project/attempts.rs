@@ -35,6 +35,8 @@ words! {
         Failed = "failed",
         /// The iteration ended, and the task was open as before.
         Open = "open",
+        /// The work was submitted and did not land.
+        Returned = "returned",
         /// Nobody wrote down how it ended: its run was cut off.
         CutOff = "cut_off",
     }

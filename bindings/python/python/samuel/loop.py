@@ -259,7 +259,7 @@ class Loop(Equipped, LoopRegistering):
         return stats
 
     def lanes(self) -> LaneList:
-        """What lanes have and left: work trees, branches and kept work, and what of it has landed.
+        """What lanes have and left: clones, branches and kept work, and what of it has landed.
 
         Raises:
             SamuelError: The plan or the repository cannot be read.

@@ -7662,6 +7662,7 @@ AttemptEnd: TypeAlias = Literal[
     "taken_back",
     "failed",
     "open",
+    "returned",
     "cut_off",
 ]
 """What became of an attempt.
@@ -7673,6 +7674,7 @@ AttemptEnd: TypeAlias = Literal[
 - `taken_back`: The task was completed, and taken back: no check has passed.
 - `failed`: The iteration failed.
 - `open`: The iteration ended, and the task was open as before.
+- `returned`: The work was submitted and did not land.
 - `cut_off`: Nobody wrote down how it ended: its run was cut off.
 """
 
@@ -8461,8 +8463,8 @@ class RunHistory(Record):
         last_commit: The last commit that was seen; with lanes the last one that landed.
         landed: The work of lanes that landed, the first first; a task that was done again
             is there again. None without lanes.
-        unmerged: The branch with its merged work, while that is not in what is checked out.
-            `None` without workers.
+        unmerged: The branch with merged work that is not in what is checked out: its own,
+            else the one that its end named.
         returned: The work of lanes that did not land, each as often as it came back, the
             first first. None without lanes.
         held: The work of lanes that somebody held back in the queue, and that nobody has
@@ -8604,8 +8606,8 @@ class RunSummary(Record):
         exit_reason: Why it ended, where it did.
         detail: What led to that, in one line.
         goes_on_from: The run that it goes on from, where it goes on.
-        unmerged: The branch with its merged work, while that is not in what is checked out.
-            `None` without workers.
+        unmerged: The branch with merged work that is not in what is checked out: its own,
+            else the one that its end named.
         begins_later: Whether the beginning of its record is missing, so that the summary
             covers only the rest.
         problem: Why nothing more is known of it, where its record cannot be read.

@@ -102,13 +102,13 @@ class Parallel(TypedDict, total=False):
     """
 
     copy: Iterable[str]
-    """Files that git does not track and the work tree of a lane gets, such as `.env`, by their
-    paths from the project's root.
+    """Files that git does not track and the clone of a lane gets, such as `.env`, by their paths
+    from the project's root.
     """
 
     setup: Iterable[str | Mapping[str, float | str] | tuple[str, float | str]]
-    """Commands that get a new work tree ready, such as `npm ci`, run in this order, in a sandbox
-    with what checks have there. Each is text, or a table as in `quality_checks`.
+    """Commands that get a new clone ready, such as `npm ci`, run in this order, in a sandbox with
+    what checks have there. Each is text, or a table as in `quality_checks`.
     """
 
 

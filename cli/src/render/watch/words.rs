@@ -24,7 +24,7 @@ pub(in crate::render) fn taking_over(into: &str) -> String {
 
 /// Names a branch with work that is not in what is checked out.
 pub(in crate::render) fn unmerged(branch: &str) -> String {
-    format!("work of workers is on {}, not merged; run `samuel run merge {}`", safe(branch), safe(branch))
+    format!("{} has work that is not merged: `samuel run merge {}`", safe(branch), safe(branch))
 }
 
 /// Says what an iteration is about.

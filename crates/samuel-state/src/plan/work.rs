@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::WorkUnderWay;
 use crate::is_gap;
-use samuel_model::{Groups, Plan, Scope, Status, Task, TaskId, cycles, payload::TaskBrief, text::counted};
+use samuel_model::{
+    ClaimPhase, Groups, Plan, Scope, Status, Task, TaskId, cycles, payload::TaskBrief, text::counted,
+};
 
 /// What a plan leaves to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -257,7 +259,8 @@ pub(super) fn reasons_of_left(
     under_way: &WorkUnderWay,
 ) -> Vec<(usize, String)> {
     let tasks = plan.tasks.iter().enumerate();
-    let is_stuck = readiness.ready().next().is_none();
+    let is_under_way = plan.claimed_tasks().any(|(_, claim)| claim.phase != ClaimPhase::Held);
+    let is_stuck = readiness.ready().next().is_none() && !is_under_way;
     let is_left = |place: usize| !readiness.is_settled(place) && readiness.is_wanted(place);
     let mut left: Vec<(usize, &Task)> = tasks.filter(|(place, _)| is_left(*place)).collect();
     left.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
@@ -376,7 +379,7 @@ mod tests {
         claim(&mut plan, "1");
         let told = reasons(Work::of(&plan, &[], &Scope::All));
         let claimed = "1 is claimed by lane-1 since 1970-01-01 00:00:00 UTC";
-        assert_eq!(told, [claimed, "2 depends on 1, which cannot be worked on"]);
+        assert_eq!(told, [claimed, "2 depends on 1, which is not done yet"]);
         plan.tasks.push(task("3", &[]));
         assert_eq!(id(Work::of(&plan, &[], &Scope::All)), "3");
     }

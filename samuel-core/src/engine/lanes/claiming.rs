@@ -337,9 +337,13 @@ impl Lane {
 
 /// Names the branch of a task.
 pub(super) fn branch_of(run: &str, task: &TaskId, token: u64) -> String {
+    format!("samuel/{run}/{}-{token}", in_branch(task))
+}
+
+/// Returns a task's id as the names of branches have it: `1-2` for 1.2.
+pub(super) fn in_branch(task: &TaskId) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
-    let task: String = task.as_str().chars().map(plain).take(60).collect();
-    format!("samuel/{run}/{task}-{token}")
+    task.as_str().chars().map(plain).take(60).collect()
 }
 
 /// Names a lane as claims do.

@@ -45,7 +45,7 @@ pub enum LanesError {
         commit: Box<str>,
     },
     /// A file to copy cannot be copied.
-    #[error("{path} cannot be copied into a work tree: {problem}")]
+    #[error("{path} cannot be copied into a clone: {problem}")]
     Copy {
         /// The path.
         path: Box<str>,

@@ -190,7 +190,10 @@ impl Lane {
             }
         }
         if let Event::TasksTakenBack { tasks, .. } = event {
-            tasks.iter().for_each(|task| self.shared.is_not_done(task));
+            // Once its claim is gone, the check of a lane decides nothing that a person said of its task.
+            let gone = self.view.own().as_ref().filter(|own| own.is_told_gone).map(|own| own.task.clone());
+            let taken_back = tasks.iter().filter(|task| gone.as_ref() != Some(*task));
+            taken_back.for_each(|task| self.shared.is_not_done(task));
         }
         match event {
             // The queue tells what the agents of workers complete, once it is merged.
@@ -202,9 +205,12 @@ impl Lane {
         }
     }
 
-    /// Returns whether a completion is told here: the leader tells those that are of no agent of a worker.
+    /// Returns whether a completion is told here: the leader tells those that are of no agent of a worker. What its own
+    /// agent said comes first, and once.
     fn tells_of_completion(&self, task: &TaskId) -> bool {
-        let is_own = self.view.own().as_ref().is_some_and(|own| own.task == *task && own.is_done);
+        let is_own = self.view.own().as_mut().is_some_and(|own| {
+            own.task == *task && own.is_done && !std::mem::replace(&mut own.is_done_withheld, true)
+        });
         let is_told = self.leads() && !is_own;
         if is_told {
             self.shared.is_done(task.clone());

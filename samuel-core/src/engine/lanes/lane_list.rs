@@ -10,13 +10,14 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::claiming::branch_of;
+use super::claiming::{branch_of, in_branch};
 use crate::{
     engine::{
         builder::RunBuilder,
         error::{RunError, blocking, described},
         run::Run,
     },
+    git::Repository,
     model::{Claim, ClaimPhase, Plan, TaskId, words},
     process::Supervisor,
     project::Project,
@@ -181,7 +182,7 @@ impl Looker {
     async fn list(&self) -> Result<LaneList, RunError> {
         let known = Known::of(&self.project, None).await?;
         Ok(match self.remains(&known).await? {
-            Some(remains) => known.list(remains.trees().await?, remains.refs(None).await?),
+            Some(remains) => known.list(remains.trees().await?, self.refs(&remains, None).await?),
             None => known.list(Vec::new(), Vec::new()),
         })
     }
@@ -229,7 +230,7 @@ impl Looker {
             Looked::All => None,
             Looked::Merged => Some(remains.merged(known.into.as_deref()).await?),
         };
-        for of in remains.refs(only.as_ref()).await? {
+        for of in self.refs(&remains, only.as_ref()).await? {
             let listed = known.branch(&of);
             let is_ours = of.results_of().is_none_or(|run| known.is_ours(run, &listed.name));
             let why = known.why_branch_stays(&listed).or_else(|| (!is_ours).then(|| OF_ANOTHER.to_owned()));
@@ -244,6 +245,29 @@ impl Looker {
         remains.remove_refs_of_gone().await?;
         cleaned.removed = removed;
         Ok(cleaned)
+    }
+
+    /// Returns the branches and references that are left. Results of a run have landed if what is checked out has their
+    /// files, as after a squash: the status counts them so.
+    async fn refs(
+        &self,
+        remains: &LaneRemains,
+        only: Option<&HashSet<String>>,
+    ) -> Result<Vec<RemainingRef>, RunError> {
+        let mut refs = remains.refs(only).await?;
+        for of in refs.iter_mut().filter(|of| of.landed.is_none() && of.results_of().is_some()) {
+            let (project, commit) = (self.project.clone(), of.commit.clone());
+            let merged = blocking(move || {
+                let repository = Repository::open(project.root(), project.caller()).ok().flatten()?;
+                let branch = repository.branch().unwrap_or_else(|| "HEAD".to_owned());
+                project.has_merged(&commit).then_some(branch)
+            });
+            of.landed = merged.await?;
+            if of.landed.is_some() {
+                of.ahead = 0;
+            }
+        }
+        Ok(refs)
     }
 
     async fn remains(&self, known: &Known) -> Result<Option<LaneRemains>, RunError> {
@@ -398,11 +422,12 @@ impl Known {
     }
 
     /// Returns the task that a branch is named for: `samuel/<run>/<task>-<token>`. The name of kept work may
-    /// have one more number at its end.
+    /// have one more number, or the beginning of a commit, at its end.
     fn task_named(&self, name: &str) -> Option<TaskId> {
         let (task, _) = name.rsplit('/').next()?.rsplit_once('-')?;
         let shorter = task.rsplit_once('-').map(|(task, _)| task);
-        let named = |named: &str| self.plan.tasks.iter().map(|task| &task.id).find(|id| id.as_str() == named);
+        let named =
+            |named: &str| self.plan.tasks.iter().map(|task| &task.id).find(|id| in_branch(id) == named);
         named(task).or_else(|| named(shorter?)).cloned()
     }
 

@@ -39,6 +39,8 @@ pub(super) struct OwnClaim {
     pub(super) iteration: Option<u32>,
     /// Whether the agent said that it is done, and nothing took that back.
     pub(super) is_done: bool,
+    /// Whether the event of what it said was withheld. Any further completion is of a person.
+    pub(super) is_done_withheld: bool,
     /// What was committed when it said so.
     pub(super) made: Option<MadeWork>,
     /// Whether that has passed the check.
@@ -62,6 +64,7 @@ impl OwnClaim {
             number: None,
             iteration: None,
             is_done: false,
+            is_done_withheld: false,
             made: None,
             has_passed: false,
             refused: None,
@@ -237,6 +240,7 @@ impl LaneView {
                 if let Some(own) = self.own().as_mut().filter(|own| ids.contains(&own.task)) {
                     ids.retain(|id| *id != own.task);
                     (own.is_done, own.made, own.has_passed) = (false, None, false);
+                    own.is_done_withheld = false;
                 }
                 if ids.is_empty() { nothing() } else { pass(Mutation::TakeBack { ids, failures }) }
             }

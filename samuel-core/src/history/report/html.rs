@@ -87,9 +87,10 @@ impl RunPage {
         writeln!(out, "<p class=\"{class}\"><b>{}</b></p>", shown(&ended))?;
         let (begun, failed) = run.begun();
         out.push_str("<div class=\"cards\">");
-        card(out, begun, "iterations")?;
+        card(out, begun, if begun == 1 { "iteration" } else { "iterations" })?;
         card(out, failed, "of them failed")?;
-        card(out, run.completed.len(), "tasks completed")?;
+        let completed = run.completed.len();
+        card(out, completed, if completed == 1 { "task completed" } else { "tasks completed" })?;
         card(out, took(run.took_ms), "from start to end")?;
         card(out, run.usage.tokens(), "tokens")?;
         card(out, run.usage.cost_usd.map_or("unknown".to_owned(), dollars), "cost")?;
@@ -120,8 +121,7 @@ impl RunPage {
     /// Says where work is that is not merged, and what of the record is missing.
     pub(super) fn notes(&self) -> Vec<String> {
         let gaps = &self.run.gaps;
-        let unmerged =
-            |branch| format!("The work is on {branch}, which is not merged into what is checked out.");
+        let unmerged = |branch| format!("{branch} has work that is not merged into what is checked out.");
         let mut told: Vec<String> = self.run.unmerged.iter().map(unmerged).collect();
         if gaps.beginning {
             told.push(
@@ -355,7 +355,7 @@ fn row(out: &mut String, iteration: &IterationHistory, is_late: bool) -> fmt::Re
     let shown = |words: &str| beginning(words, if is_late { MAX_TEXT } else { MAX_BRIEF });
     let (class, mut outcome) = match (&iteration.outcome, &iteration.failure) {
         (None, _) => ("warn", "no end is recorded".to_owned()),
-        (Some(_), Some(_)) if iteration.lost_its_task => ("warn", LOST_ITS_TASK.to_owned()),
+        (Some(_), Some(_)) if iteration.lost_its_task => ("warn", format!("stopped: {LOST_ITS_TASK}")),
         (Some(outcome), Some(failure)) => {
             ("bad", format!("{outcome}, {}: {}", failure.class, failure.message))
         }
@@ -426,7 +426,10 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
     let landings = counted(task.returned.len(), "attempt");
     let (landings, last) = match (task.completed, task.returned.last()) {
         (_, None) => (String::new(), String::new()),
-        (true, Some(_)) => (format!(", {landings} did not land before"), String::new()),
+        (true, Some(_)) => {
+            let often = u32::try_from(task.returned.len()).unwrap_or(u32::MAX);
+            (format!(", came back {}", times(often)), String::new())
+        }
         (false, Some(last)) => (format!(", {landings} did not land"), format!(": {last}")),
     };
     let waits = task.waits.as_ref().map(|waits| format!(", {waits}")).unwrap_or_default();
@@ -435,7 +438,10 @@ pub(super) fn outcome_of(task: &TaskOutcome) -> (&'static str, String) {
             Some(marks) => ("warn", format!("completed {marks}{again}{landings}")),
             None => ("ok", format!("completed{again}{landings}")),
         },
-        (false, _) if task.skipped => ("warn", "skipped".to_owned()),
+        (false, _) if task.skipped => {
+            let why = task.skip_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            ("warn", format!("skipped{why}"))
+        }
         (false, _) if task.held.is_some() => (
             "warn",
             format!("not completed, held back in the queue {}", task.held.as_deref().unwrap_or_default()),

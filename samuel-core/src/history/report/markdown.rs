@@ -80,7 +80,11 @@ impl RunPage {
                 let of_task = run.iterations.iter().filter(|one| one.task.as_ref() == Some(&task.task));
                 let earlier = of_task.filter(|iteration| !iteration.began_here()).count();
                 if earlier > 0 {
-                    write!(iterations, ", {earlier} of which began in the run before")?;
+                    let which = match u32::try_from(earlier) == Ok(task.iterations) {
+                        true => "begun".to_owned(),
+                        false => format!("{earlier} of which began"),
+                    };
+                    write!(iterations, ", {which} in the run before")?;
                 }
                 let (id, title, outcome) = (shown(task.task.as_str()), shown(&task.title), shown(&outcome));
                 writeln!(out, "- [{mark}] {id} {title}: {outcome}, {iterations}{commits}")?;

@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::{History, HistoryError, RunHistory, RunKind, TaskFigures, words::left_uncommitted};
 use crate::{
     git::{DifferentLines, FileDiffers, Repository},
-    model::{Claim, ClaimPhase, Mark, Plan, Task, TaskId, Usage, words},
+    model::{Claim, ClaimPhase, Mark, Plan, Status, Task, TaskId, Usage, words},
     project::commits,
     state::{JournalRecord, LandingClaim},
     text::counted,
@@ -89,10 +89,13 @@ pub struct TaskOutcome {
     /// Who holds its work back in the queue, and why; nothing where nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<String>,
-    /// What its work waits for, as the plan has it now; nothing where it does not wait. Pages say it, and in JSON the plan
-    /// itself does.
+    /// What its work waits for or why it is blocked, as the plan has it now; else that its agent did not record it as
+    /// done. Pages say it, and in JSON the plan itself does.
     #[serde(skip)]
     pub(super) waits: Option<String>,
+    /// Why it is skipped, as the plan has it now.
+    #[serde(skip)]
+    pub(super) skip_reason: Option<String>,
     /// The iteration that looked for tasks and found it; nothing where none did. In JSON the events tell.
     #[serde(skip)]
     pub(super) found_in: Option<u32>,
@@ -194,10 +197,14 @@ impl History {
             live.filter_map(|claim| Some((claim.task.task()?, claim))).collect();
         let completed: HashSet<&TaskId> = run.completed.iter().collect();
         let skipped: HashSet<&TaskId> = run.report.iter().flat_map(|report| &report.skipped).collect();
+        let unrecorded: HashSet<&TaskId> = run.report.iter().flat_map(|report| &report.unrecorded).collect();
+        let not_recorded =
+            |id: &TaskId| unrecorded.contains(id).then(|| "its agent did not record it as done".to_owned());
         let outcome = |id: &TaskId| TaskOutcome {
             task: id.clone(),
             title: by_id.get(id).map(|task| task.title.clone()).unwrap_or_default(),
-            completed: completed.contains(id),
+            // A person may have skipped it after that.
+            completed: completed.contains(id) && !skipped.contains(id),
             skipped: skipped.contains(id),
             iterations: 0,
             failed: 0,
@@ -208,7 +215,11 @@ impl History {
             left: None,
             returned: Vec::new(),
             held: None,
-            waits: waits(by_id.get(id).copied(), claims.get(id).copied()),
+            waits: waits(by_id.get(id).copied(), claims.get(id).copied()).or_else(|| not_recorded(id)),
+            skip_reason: by_id
+                .get(id)
+                .filter(|_| skipped.contains(id))
+                .and_then(|task| task.skip_reason.clone()),
             found_in: None,
         };
         for (id, TaskFigures { iterations, failed, taken_back, usage, .. }) in TaskFigures::of_run(run) {
@@ -294,12 +305,17 @@ impl History {
     }
 }
 
-/// Says what a task waits for in a plan, with the claim on it: for the landing of its work, or for an answer.
+/// Says what a task waits for in a plan, with the claim on it: for the landing of its work, or for an answer. Else says
+/// why it is blocked.
 fn waits(task: Option<&Task>, claim: Option<&Claim>) -> Option<String> {
     let is_submitted = |phase| matches!(phase, ClaimPhase::Submitted | ClaimPhase::Landing);
     if claim.is_some_and(|claim| is_submitted(claim.phase)) {
         return Some("its work waits to be landed".to_owned());
     }
-    let question = task.and_then(Task::open_question)?;
-    Some(format!("it waits for an answer: {}", question.line()))
+    let task = task?;
+    if let Some(question) = task.open_question() {
+        return Some(format!("it waits for an answer: {}", question.line()));
+    }
+    let why = task.skip_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    (task.status == Status::Blocked).then(|| format!("blocked{why}"))
 }

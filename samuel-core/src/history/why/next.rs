@@ -24,7 +24,7 @@ impl History {
             }
             NextStep::AllDone => "nothing is next: every task is completed or skipped".to_owned(),
             NextStep::UnderWay { tasks, .. } => {
-                format!("nothing more is next: {} under way", counted_are(*tasks, "task"))
+                format!("nothing else can be started: {} under way", counted_are(*tasks, "task"))
             }
             NextStep::Blocked { reasons } => {
                 format!("nothing is next: {} cannot be worked on", counted(reasons.len(), "task"))

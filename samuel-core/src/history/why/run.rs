@@ -43,12 +43,12 @@ impl History {
         Ok(Why { unread: damage.into_iter().collect(), ..Why::of(about, answer, reasons) })
     }
 
-    /// Names the branch with the merged work of a run that is not in what is checked out.
+    /// Names the branch with merged work that is not in what is checked out.
     fn unmerged_work(&self, run: &str) -> Option<WhyReason> {
-        let mut history = self.folded(run, &["task_landed"]).ok()?;
+        let mut history = self.folded(run, &["task_landed", "run_finished"]).ok()?;
         self.name_unmerged(std::iter::once(&mut history));
         let branch = history.unmerged?;
-        Some(WhyReason::new(format!("its work is on {branch}, which is not merged into what is checked out")))
+        Some(WhyReason::new(format!("{branch} has work that is not merged into what is checked out")))
     }
 
     /// Says what is known of a run that did not tell that it ended, beside what decides about ends.

@@ -219,7 +219,7 @@ fn a_page_has_all_its_parts() {
     A project
     Run 20261121T100000Z-abcd, started 2096-10-02T07:06:42Z, with claude (large), goes on from 20261120T100000Z-abcd
     Ended as cancelled: somebody wanted it; asked by 1000/pts-3
-    1iterations1of them failed1tasks completed35.0sfrom start to end1200tokens$0.25cost
+    1iteration1of them failed1task completed35.0sfrom start to end1200tokens$0.25cost
     TimelineAs wide as they took; red where one failed, yellow where no end is recorded.
     Tasks | Task | Title | Outcome | Iterations | Tokens | Cost | Commits
     | 1 | First | taken back once, 1 attempt did not land: conflict in a.txt | 1 | 1200 | $0.25 | 4444444444

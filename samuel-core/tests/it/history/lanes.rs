@@ -227,7 +227,7 @@ fn a_run_has_the_iterations_checks_and_calls_of_each_lane_and_what_landed() {
     let tasks: Vec<_> = page.tasks.iter().map(|of| (of.task.as_str(), of.iterations, of.failed)).collect();
     assert_eq!(tasks, [("1", 1, 0), ("2", 2, 1), ("3", 1, 0), ("4", 1, 0), ("5", 1, 0)]);
     assert_eq!(page.tasks[0].commits, ["landed-1"]);
-    assert!(page.to_html().contains("in lane 2") && page.to_html().contains("was stopped, since somebody"));
+    assert!(page.to_html().contains("in lane 2") && page.to_html().contains("stopped: its task was settled"));
     assert!(page.to_markdown().contains("- [x] 1 First: completed, 1 iteration (landed-1)"));
 }
 
@@ -346,6 +346,33 @@ fn a_workers_task_shows_its_attempts() {
 }
 
 #[test]
+fn attempt_whose_work_came_back_says_why() {
+    let bench = on_disk(&[("1", "First")]);
+    let returned = Event::TaskReturned {
+        task: TaskId::new("1"),
+        attempt: 1,
+        reason: "it is in conflict in a.txt".to_owned(),
+        kept: None,
+        excused: true,
+    };
+    let one = Some(1);
+    let events = vec![
+        (None, begins(None)),
+        (one, claimed("1", 1)),
+        (one, started(1, "1")),
+        (one, ended(1, false, &["1"])),
+        (None, returned),
+        (one, started(2, "1")),
+        (one, ended(2, false, &[])),
+    ];
+    tell_by(&*bench.lane(), RUN, 0, events);
+    let attempts = history(&bench).task(&TaskId::new("1")).unwrap().attempts;
+    let ends: Vec<_> = attempts.iter().map(|attempt| attempt.end).collect();
+    assert_eq!(ends, [AttemptEnd::Returned, AttemptEnd::Open]);
+    assert_eq!(attempts[0].failures, ["it is in conflict in a.txt"]);
+}
+
+#[test]
 fn answers_rest_on_the_events_of_the_lane_that_is_asked_about() {
     let bench = played();
     let why = |question| told(&history(&bench).why(&question).unwrap());
@@ -430,7 +457,7 @@ fn the_ends_that_a_run_rests_on_are_those_of_the_lane_that_repeats_itself() {
 fn an_iteration_whose_task_somebody_settled_met_no_usage_limit() {
     assert_eq!(
         event_line(&lost_its_task(4)).unwrap(),
-        "iteration 4 was stopped, since somebody settled its task or gave it back"
+        "iteration 4 was stopped: its task was settled or given back"
     );
     let mut limited = lost_its_task(4);
     if let Event::IterationFinished { failure: Some(failure), .. } = &mut limited {

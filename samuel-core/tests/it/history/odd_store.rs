@@ -90,7 +90,7 @@ fn who_works_on_the_plan_and_the_plan_are_of_one_moment() {
     let next = |at_work: &[bool]| History::of(&project(at_work)).why(&WhyQuestion::Next).unwrap();
     let (gone, under_way) = (next(&[false]), next(&[true]));
     assert!(gone.answer.starts_with("1 First is next: ") && gone.remedies.len() == 1, "{gone:#?}");
-    assert_eq!(under_way.answer, "nothing more is next: 2 tasks are under way");
+    assert_eq!(under_way.answer, "nothing else can be started: 2 tasks are under way");
     assert!(under_way.remedies.is_empty(), "{under_way:#?}");
     // A loop that ends, or begins, while all of it is read.
     assert_eq!(next(&[true, false]), gone);

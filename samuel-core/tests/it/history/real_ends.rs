@@ -157,9 +157,9 @@ async fn each_reason_for_which_a_real_run_ended_is_explained() {
     - session.stop: api:stop refused in 0.0ms; refused: the changelog has no line [hook_fired]
     - the run ended: stop-blocked (session.stop was blocked 8 times in a row: the changelog has no line), 2 iterations, completed 1, 2 [run_finished]
     it ended as no-progress: 3 times in a row the agent ended well without recording task 1 as done, and nothing changed
-    - iteration 1 succeeded [iteration_finished]
-    - iteration 2 succeeded [iteration_finished]
-    - iteration 3 succeeded [iteration_finished]
+    - iteration 1 succeeded, but the task was not recorded as done [iteration_finished]
+    - iteration 2 succeeded, but the task was not recorded as done [iteration_finished]
+    - iteration 3 succeeded, but the task was not recorded as done [iteration_finished]
     - stopping: no-progress (3 times in a row the agent ended well without recording task 1 as done, and nothing changed) [stopping]
     - the run ended: no-progress (3 times in a row the agent ended well without recording task 1 as done, and nothing changed), 3 iterations, completed nothing [run_finished]
     it ended as budget: $0.50 was spent of at most $0.40
@@ -318,7 +318,7 @@ async fn each_way_in_which_a_real_run_takes_a_completion_back_is_explained() {
     LastTurn: it is open again, since its completion was taken back: it is the only one that can be worked on
     - taken back: 1 (completed without a check) [tasks_taken_back]
     - task 1 is completed by another task's agent, provisionally: First [task_completed]
-    - iteration 1 succeeded [iteration_finished]
+    - iteration 1 succeeded, but the task was not recorded as done [iteration_finished]
     - checks passed [quality_checked]
     - iteration 1 begins: 1 First [iteration_started]
     Stopped: it is open again, since its completion was taken back: it is the only one that can be worked on

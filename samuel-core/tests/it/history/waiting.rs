@@ -42,12 +42,15 @@ fn what_waits_to_be_landed_takes_no_more_time() {
 
 #[test]
 fn the_page_of_a_run_says_what_its_tasks_wait_for() {
-    let bench = on_disk(&[("1", "First"), ("2", "Second"), ("3", "Third")]);
+    let bench = on_disk(&[("1", "First"), ("2", "Second"), ("3", "Third"), ("4", "Fourth")]);
     submitted(&bench, "1");
+    let block = Mutation::Block { id: TaskId::new("4"), reason: Some("no key".to_owned()) };
+    bench.store().mutate(block, Actor::Agent).unwrap();
     let (question, options) = ("Which database?".to_owned(), Vec::new());
     bench.store().mutate(Mutation::Ask { id: TaskId::new("2"), question, options }, Actor::Agent).unwrap();
     let of = |task: &str, number| [started(number, task), finished(number, false, 0)];
-    let events = [vec![begins(None)], of("1", 1).into(), of("2", 2).into(), of("3", 3).into()].concat();
+    let of_tasks = (1..).zip(["1", "2", "3", "4"]).flat_map(|(number, task)| of(task, number));
+    let events = [begins(None)].into_iter().chain(of_tasks).collect();
     tell(&*bench.lane(), RUN, events);
     let page = history(&bench).report(RUN).unwrap();
     let (markdown, html) = (page.to_markdown(), page.to_html());
@@ -55,6 +58,7 @@ fn the_page_of_a_run_says_what_its_tasks_wait_for() {
         ("1 First", "not completed, its work waits to be landed"),
         ("2 Second", "not completed, it waits for an answer"),
         ("3 Third", "not completed, 1 iteration"),
+        ("4 Fourth", "not completed, blocked\\: no key, 1 iteration"),
     ] {
         assert!(markdown.contains(&format!("- [ ] {task}: {waits}")), "{markdown}");
     }
