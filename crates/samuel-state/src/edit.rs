@@ -282,6 +282,9 @@ impl<'a> Told<'a> {
         if !completes && !is_stale && (self.anything || self.touched.contains(id)) {
             return None;
         }
+        if old.status != new.status && self.standing.get(id) == Some(&new.status) && !self.anything {
+            return None;
+        }
         let from = if old.status == new.status { from } else { old.status };
         Some(match from == new.status {
             true => Edit::Changed { id: id.clone() },

@@ -20,6 +20,8 @@ use crate::{
 /// How many commits are searched for the head of a branch, and for how long.
 const MAX_COMMITS: usize = 20_000;
 const MAX_LOOK: Duration = Duration::from_secs(1);
+/// How long all branches are searched for together.
+const MAX_LOOKS: Duration = Duration::from_secs(3);
 
 impl Project {
     /// Returns the branches with merged work of a plan that are not in what is checked out, the newest first. A
@@ -45,7 +47,9 @@ impl Project {
         }
         let Ok(Some(repository)) = Repository::open(self.root(), self.caller()) else { return Vec::new() };
         let tip = |branch: &str| repository.reference(&format!("refs/heads/{branch}")).ok().flatten();
-        let is_unmerged = |branch: &&&str| tip(branch).is_some_and(|tip| !is_merged(&repository, &tip));
+        let deadline = Instant::now() + MAX_LOOKS;
+        let is_unmerged =
+            |branch: &&&str| tip(branch).is_some_and(|tip| !is_merged(&repository, &tip, deadline));
         branches.iter().filter(is_unmerged).map(|branch| (*branch).to_owned()).collect()
     }
 
@@ -54,7 +58,9 @@ impl Project {
     pub(crate) fn has_merged(&self, commit: &str) -> bool {
         let repository = Repository::open(self.root(), self.caller()).ok().flatten();
         let commit = repository.as_ref().and_then(|repository| repository.id_of(commit));
-        repository.zip(commit).is_some_and(|(repository, commit)| is_merged(&repository, &commit))
+        repository
+            .zip(commit)
+            .is_some_and(|(repository, commit)| is_merged(&repository, &commit, Instant::now() + MAX_LOOK))
     }
 
     /// Returns the branch on which work of a plan was merged last, with its last commit, if the branch is gone and what is
@@ -68,7 +74,11 @@ impl Project {
         let of_plan = records.rsplit(JournalRecord::is_import).next()?;
         let (into, last) =
             with_merges(of_plan).filter_map(|(_, merge)| Some((merge?.into, merge?.new))).last()?;
-        if repository.reference(&format!("refs/heads/{into}")).ok()?.is_some() || self.has_merged(last) {
+        let is_there = repository.reference(&format!("refs/heads/{into}")).ok()?.is_some();
+        // If git has removed the commit, nothing can be done about it.
+        let has_commit =
+            repository.id_of(last).is_some_and(|last| matches!(repository.tree_of(&last), Ok(Some(_))));
+        if is_there || !has_commit || self.has_merged(last) {
             return None;
         }
         Some((into.to_owned(), last.to_owned()))
@@ -92,8 +102,8 @@ impl Project {
 }
 
 /// Returns whether what is checked out is known to have a commit, or a later one with the same files.
-fn is_merged(repository: &Repository, commit: &ObjectId) -> bool {
-    let deadline = Instant::now() + MAX_LOOK;
+fn is_merged(repository: &Repository, commit: &ObjectId, deadline: Instant) -> bool {
+    let deadline = deadline.min(Instant::now() + MAX_LOOK);
     let left = || deadline.saturating_duration_since(Instant::now());
     matches!(repository.is_checked_out(commit, MAX_COMMITS, left()), Ok(Some(true)))
         || matches!(repository.has_files_of(commit, MAX_COMMITS, left()), Ok(true))

@@ -12,12 +12,8 @@ const STASH: &str = "--glob=refs/stas[h]";
 /// How many branches of a clone are known.
 const MAX_KNOWN: usize = 1_000;
 
-/// What is said of commits that only a reflog has.
-const DETACHED: &str = "a detached HEAD";
-
 /// Returns where there is a commit beyond a base that neither `HEAD` has nor was `known` before, and that
-/// commit; it is known then, with all of its kind. Reflogs are searched, too, unless `HEAD` has something new: then
-/// they have what was amended or rebased.
+/// commit; it is known then, with all of its kind.
 ///
 /// # Errors
 /// Returns an error where git cannot be run.
@@ -26,13 +22,11 @@ pub(super) async fn new(
     tree: &Path,
     base: &str,
     known: &mut Vec<String>,
-    has_new: bool,
 ) -> Result<Option<(String, String)>, WorkspaceError> {
     // An agent may remove what was known.
-    let mut beyond = vec!["rev-list", "--ignore-missing", "--max-count=1", "--branches", STASH];
-    beyond.extend((!has_new).then_some("--reflog"));
-    beyond.extend(["--not", "HEAD", base]);
-    beyond.extend(known.iter().map(String::as_str));
+    let beyond =
+        ["rev-list", "--ignore-missing", "--max-count=1", "--branches", STASH, "--not", "HEAD", base];
+    let beyond: Vec<&str> = beyond.into_iter().chain(known.iter().map(String::as_str)).collect();
     let commit = git.line(tree, &beyond).await?;
     if commit.is_empty() {
         return Ok(None);
@@ -41,10 +35,24 @@ pub(super) async fn new(
     let within =
         ["for-each-ref", "--count=1", "--format=%(refname:short)", &within, "refs/heads", "refs/stash"];
     let branch = git.line(tree, &within).await?;
-    let branch = if branch.is_empty() { DETACHED.to_owned() } else { branch };
     *known = tips(git, tree).await?;
-    known.push(commit.clone());
     Ok(Some((branch, commit)))
+}
+
+/// Returns whether reflogs have commits beyond some, such as those on a detached `HEAD` or before a reset.
+///
+/// # Errors
+/// Returns an error where git cannot be run.
+pub(super) async fn in_reflogs(
+    git: &Git,
+    tree: &Path,
+    taken: &[&str],
+    known: &[String],
+) -> Result<bool, WorkspaceError> {
+    let beyond = ["rev-list", "--ignore-missing", "--max-count=1", "--reflog", "--not", "HEAD"];
+    let known = known.iter().map(String::as_str);
+    let beyond: Vec<&str> = beyond.into_iter().chain(taken.iter().copied()).chain(known).collect();
+    Ok(!git.line(tree, &beyond).await?.is_empty())
 }
 
 /// Returns the last commits of all branches of a clone, and of what is stashed there.

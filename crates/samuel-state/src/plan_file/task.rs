@@ -157,7 +157,7 @@ impl Serialize for RowOut<'_> {
         }
         for column in self.columns {
             let cell = self.others.and_then(|others| others.get(column));
-            if column == MARKS && cell.is_none() && !self.task.marks.is_empty() {
+            if column == MARKS && !self.task.marks.is_empty() {
                 map.serialize_entry(MARKS, &self.marks())?;
                 continue;
             }

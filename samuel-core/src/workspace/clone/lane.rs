@@ -11,13 +11,13 @@ use std::{
 };
 
 use super::{CloneWorkspace, NEW_TREE, PREPARED, RECORD, Stands, TREE, WorkNote, blocking, short};
-use crate::text::described;
 use crate::workspace::{
-    LEAST_GIT_OF_LANES, WorkspaceError, WorkspaceSetup, elsewhere,
+    Configured, LEAST_GIT_OF_LANES, WorkspaceError, WorkspaceSetup, elsewhere,
     kept_ref::put_on_or_beside,
     record::{self, Record},
     users_tree::Standing,
 };
+use crate::{process::ExitStatus, text::described};
 
 /// What is checked out where no task is worked on.
 const NO_TASK: &str = "samuel/checked";
@@ -346,8 +346,8 @@ impl CloneWorkspace {
         if self.stands != Stands::OnTask || record.tip == record.base {
             return Ok(());
         }
-        let commit = format!("{}^{{commit}}", record.tip);
-        if !self.git.says_yes(&self.users.top, &["cat-file", "-e", &commit]).await {
+        let spec = self.git.call(&self.users.top, Configured::Alone, &["cat-file", "-e", &record.tip]);
+        if self.git.answer(spec).await?.status == ExitStatus::Exited(1) {
             self.tell([format!(
                 "the work up to {} is gone: the repository no longer has it",
                 short(&record.tip)

@@ -168,10 +168,7 @@ impl CloneWorkspace {
         self.run_indexed(&["checkout-index", "--force", "--all", "--quiet", "-u"]).await?;
         self.run_indexed(&["clean", "-f", "-d", "--quiet"]).await?;
         self.give_index().await?;
-        // What reflogs have from now on is of this turn.
-        ["logs/HEAD", "logs/refs/heads"]
-            .iter()
-            .try_for_each(|name| record::remove(&tree.join(".git").join(name)))?;
+        self.forget_reflogs()?;
         if !gone.is_empty() {
             // Git may ignore it.
             self.git.run(&tree, &gone.after(&["clean", "-ffdqx", "--"])).await?;
@@ -243,6 +240,12 @@ impl CloneWorkspace {
             Ok(repository.index().and_then(|index| index.can_miss_changes()).unwrap_or(true))
         });
         if can_miss.await? { record::remove(&own) } else { Ok(()) }
+    }
+
+    /// Removes the reflogs of branches, so that they have commits of the next turn alone.
+    pub(super) fn forget_reflogs(&self) -> Result<(), WorkspaceError> {
+        let git = self.tree().join(".git");
+        ["logs/HEAD", "logs/refs/heads"].iter().try_for_each(|name| record::remove(&git.join(name)))
     }
 
     /// Returns what Samuel put into the clone: copied files, and the files of runs.

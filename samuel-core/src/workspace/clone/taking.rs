@@ -51,16 +51,27 @@ impl CloneWorkspace {
         };
         if !is_new {
             let (base, known) = (record.base.clone(), &mut record.elsewhere);
-            match elsewhere::new(&self.git, &self.tree(), &base, known, false).await {
+            match elsewhere::new(&self.git, &self.tree(), &base, known).await {
                 Ok(None) => {}
                 Ok(Some((branch, commit))) => {
                     return Err(self.refuse(record, &commit, RefusedWork::Elsewhere { branch }).await?);
                 }
                 Err(error) => return Err(self.refuse_failed(record, error).await?),
             }
+            let taken = [&*record.base, &*record.tip];
+            if elsewhere::in_reflogs(&self.git, &self.tree(), &taken, &record.elsewhere)
+                .await
+                .unwrap_or(false)
+            {
+                record.unspent = true;
+                self.tell([
+                    "commits that no branch has were not taken out: they stay in the clone".to_owned()
+                ]);
+            }
             if head != record.tip {
                 self.undone(record, &head).await?;
             }
+            self.forget_reflogs()?;
             record.at_work = false;
             self.save(record)?;
             return Ok(None);
@@ -99,10 +110,11 @@ impl CloneWorkspace {
                 Err(refusal) => return Err(self.refuse(record, &head, refusal).await?),
             }
         };
+        self.forget_reflogs()?;
         self.step(WorkspaceStep::TakenIn);
         record.tip.clone_from(&commit);
         record.at_work = false;
-        let beyond = elsewhere::new(&self.git, &self.tree(), &record.base, &mut record.elsewhere, true).await;
+        let beyond = elsewhere::new(&self.git, &self.tree(), &record.base, &mut record.elsewhere).await;
         if let Ok(Some((branch, _))) = &beyond {
             // Cleaning runs no git there to find that out.
             record.unspent = true;
