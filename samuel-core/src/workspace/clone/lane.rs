@@ -346,15 +346,16 @@ impl CloneWorkspace {
         if self.stands != Stands::OnTask || record.tip == record.base {
             return Ok(());
         }
+        let Err(error) = self.put_on(&record.branch, &record.tip).await else { return Ok(()) };
         let spec = self.git.call(&self.users.top, Configured::Alone, &["cat-file", "-e", &record.tip]);
-        if self.git.answer(spec).await?.status == ExitStatus::Exited(1) {
-            self.tell([format!(
-                "the work up to {} is gone: the repository no longer has it",
-                short(&record.tip)
-            )]);
-            return Ok(());
+        if self.git.answer(spec).await?.status != ExitStatus::Exited(1) {
+            return Err(error);
         }
-        self.put_on(&record.branch, &record.tip).await
+        self.tell([format!(
+            "the work up to {} is gone: the repository no longer has it",
+            short(&record.tip)
+        )]);
+        Ok(())
     }
 
     /// Puts a commit on a branch in the user's repository, or beside it where somebody has checked it out.
