@@ -37,7 +37,7 @@ impl KeptTasks {
     /// Returns the warnings about it.
     pub(super) fn told(&self) -> Vec<String> {
         let removed = self.removed.iter().map(|id| {
-            format!("prd.toon was edited: task {id} stays while agents are at work; use `samuel run rm {id}`")
+            format!("prd.toon was edited: task {id} stays while agents are at work; remove it with a command, not by an edit")
         });
         let moved = self.moved.iter().map(|id| {
             format!("prd.toon was edited: the parent of task {id} stays as it was while agents are at work")
@@ -266,7 +266,7 @@ mod tests {
         for gone in [&["1", "2", "3", "4"][..], &["2", "4"], &["1"]] {
             edit(&store, |tasks| tasks.retain(|task| !gone.contains(&task.id.as_str())));
             let caught = store.catch_up(0).unwrap();
-            let told = "prd.toon was edited: task 1 stays while agents are at work; use `samuel run rm 1`";
+            let told = "prd.toon was edited: task 1 stays while agents are at work; remove it with a command, not by an edit";
             assert_eq!(
                 caught.warnings.iter().any(|warning| warning == told),
                 gone.contains(&"1"),
