@@ -39,7 +39,7 @@ pub(super) async fn new(
     Ok(Some((branch, commit)))
 }
 
-/// Returns whether reflogs have commits beyond some, such as those on a detached `HEAD` or before a reset.
+/// Returns the last commit of reflogs that is beyond some, such as one on a detached `HEAD` or before a reset.
 ///
 /// # Errors
 /// Returns an error where git cannot be run.
@@ -48,11 +48,11 @@ pub(super) async fn in_reflogs(
     tree: &Path,
     taken: &[&str],
     known: &[String],
-) -> Result<bool, WorkspaceError> {
+) -> Result<Option<String>, WorkspaceError> {
     let beyond = ["rev-list", "--ignore-missing", "--max-count=1", "--reflog", "--not", "HEAD"];
     let known = known.iter().map(String::as_str);
     let beyond: Vec<&str> = beyond.into_iter().chain(taken.iter().copied()).chain(known).collect();
-    Ok(!git.line(tree, &beyond).await?.is_empty())
+    Ok(Some(git.line(tree, &beyond).await?).filter(|commit| !commit.is_empty()))
 }
 
 /// Returns the last commits of all branches of a clone, and of what is stashed there.

@@ -59,11 +59,12 @@ impl CloneWorkspace {
                 Err(error) => return Err(self.refuse_failed(record, error).await?),
             }
             let taken = [&*record.base, &*record.tip];
-            if elsewhere::in_reflogs(&self.git, &self.tree(), &taken, &record.elsewhere)
-                .await
-                .unwrap_or(false)
-            {
+            let left = elsewhere::in_reflogs(&self.git, &self.tree(), &taken, &record.elsewhere).await;
+            if let Ok(Some(commit)) = left {
                 record.unspent = true;
+                // The reflogs go now.
+                let name = format!("refs/samuel/left/{commit}");
+                self.git.run(&self.tree(), &["update-ref", &name, &commit]).await?;
                 self.tell([
                     "commits that no branch has were not taken out: they stay in the clone".to_owned()
                 ]);
